@@ -1,0 +1,137 @@
+"""Fills the store: one single-threaded worker a core, tile by tile, resumable.
+
+Trajectories are small and the solvers bound by memory traffic, so that two processes with one thread each beat one with
+two. A set that takes less time than starting a worker is made in place.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import multiprocessing
+import os
+import pickle
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from benchmark.core import Dataset, Split
+from datasets.layout import recipe, split_path
+from datasets.store import open_checked, open_split
+from datasets.writer import DataError, SplitWriter, explain_os_error
+
+SPLITS: tuple[Split, ...] = ("train", "valid", "test")
+POOL_AFTER = 4.0  # seconds of work that pay for starting workers
+Progress = Callable[[str, int, int], None]  # (what, done, total)
+
+
+def ensure_data(
+    dataset: Dataset, root: Path, splits: Sequence[Split] = SPLITS, progress: Progress | None = None, device: str = "cpu"
+) -> None:
+    """Generate whatever is missing, once, however many processes ask for it."""
+    for split in splits:
+        with locked(split_path(dataset, split, root)):
+            if not is_stored(dataset, split, root):
+                generate_split(dataset, split, root, progress, device)
+
+
+def is_stored(dataset: Dataset, split: Split, root: Path) -> bool:
+    """Whether the file is there and long enough; a file of anything else is an error."""
+    path, layout = split_path(dataset, split, root), dataset.layout(split)
+    if not path.exists():
+        return False
+    with open_checked(path) as file:
+        if file.attrs["source"] == "generated":
+            shape = file["dimensions/time"].shape[0], int(file.attrs["n_trajectories"])
+            return shape[0] >= layout.frames and shape[1] >= layout.runs
+    open_split(dataset, split, root)
+    return True
+
+
+def generate_split(
+    dataset: Dataset, split: Split, root: Path, progress: Progress | None = None, device: str = "cpu"
+) -> None:
+    layout, path = dataset.layout(split), split_path(dataset, split, root)
+    report = progress or (lambda what, done, total: None)
+    grid = dataset.grid(layout.frames)
+    with SplitWriter(path, dataset, layout.runs, grid, "generated", recipe(dataset)) as writer:
+        tiles = sorted({i // dataset.tile for i in writer.missing()})
+        for k, u, static in _tiles(dataset, split, tiles, layout.frames, device):
+            runs = [i for i in range(k * dataset.tile, min((k + 1) * dataset.tile, layout.runs)) if i not in writer.done]
+            keep = [i - k * dataset.tile for i in runs]
+            writer.write(runs, u[keep], None if static is None else static[keep])
+            report(f"{dataset.name} {split}", len(writer.done), layout.runs)
+
+
+Tile = tuple[int, np.ndarray, np.ndarray | None]
+
+
+def _tiles(dataset: Dataset, split: Split, tiles: list[int], frames: int, device: str) -> Iterator[Tile]:
+    """Tiles as they are ready: in place while that is quick, then by a pool of workers."""
+    began = time.perf_counter()
+    cores = len(os.sched_getaffinity(0))
+    for position, k in enumerate(tiles):
+        yield _tile(dataset, split, k, frames, device)
+        spent = time.perf_counter() - began
+        left = spent / (position + 1) * (len(tiles) - position - 1)
+        if left > POOL_AFTER and cores > 1 and device == "cpu" and _picklable(dataset):
+            yield from _pooled(dataset, split, tiles[position + 1 :], frames, cores)
+            return
+
+
+def _tile(dataset: Dataset, split: Split, k: int, frames: int, device: str = "cpu") -> Tile:
+    with one_thread():
+        u, static = dataset.generate(split, range(k * dataset.tile, (k + 1) * dataset.tile), frames, device)
+    return k, u.cpu().numpy(), None if static is None else static.cpu().numpy()
+
+
+def _pooled(dataset: Dataset, split: Split, tiles: list[int], frames: int, workers: int) -> Iterator[Tile]:
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=context) as pool:
+        todo, running = iter(tiles), set()
+        try:
+            for k in todo:
+                running.add(pool.submit(_tile, dataset, split, k, frames))
+                if len(running) >= 2 * workers:  # bounds memory
+                    done, running = wait(running, return_when=FIRST_COMPLETED)
+                    yield from (future.result() for future in done)
+            for future in running:
+                yield future.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _picklable(dataset: Dataset) -> bool:
+    """A dataset out of a plugin file cannot be sent to a worker."""
+    try:
+        return not type(dataset).__module__.startswith("benchmark_plugin_") and bool(pickle.dumps(dataset))
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return False
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """One process at a time; a dead one's lock is gone with it."""
+    with explain_os_error(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = open(path.with_name(f".{path.stem}.lock"), "w")
+    with handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+__all__ = ["DataError", "ensure_data", "generate_split", "is_stored"]

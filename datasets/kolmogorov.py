@@ -1,0 +1,100 @@
+"""Kolmogorov flow: two-dimensional turbulence kept alive by a sinusoidal force and calmed by linear drag.
+
+    w_t + v . grad w = 1/Re Lap w - 4 cos 4y - 0.1 w    on (0, 2 pi)^2, y along the last axis
+
+The set-up of Shu et al. (2023). A run starts from a random field, burns in, and then records; train, valid and test are
+different runs. A coarse grid needs a lower Reynolds number: enstrophy is cut off near k = 1.3 sqrt(Re), which N/3 must
+exceed. `burn_in` 10 is one drag time (upstream's own generator uses 2; 40 would be strictly stationary).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from benchmark.core import Dataset, Grid, Layout, Sizes, Split
+from datasets.random_fields import generator, periodic_modes
+from datasets.vorticity import VorticityEquation
+
+LENGTH = 2 * torch.pi
+
+
+@dataclass(frozen=True)
+class Settings:
+    sizes: Sizes
+    reynolds: float = 1000.0
+    drag: float = 0.1
+    wavenumber: int = 4  # of the forcing, which is -wavenumber cos(wavenumber y)
+    burn_in: float = 10.0
+    frame_dt: float = 1 / 32
+    clips_per_run: int = 301  # of a training run
+    clip_stride: int = 1
+    alpha: float = 2.5  # of the field a run starts from
+    tau: float = 7.0
+    seed: int = 0
+
+
+PAPER = Settings(Sizes(256, 20, train=36 * 301, valid=16, test=100, long_frames=100))
+LAPTOP = replace(
+    PAPER, sizes=Sizes(32, 8, 1024, 32, 32, 40), reynolds=40.0, frame_dt=1 / 16, clips_per_run=16, clip_stride=8
+)
+
+
+@dataclass(frozen=True)
+class KolmogorovEquation(VorticityEquation):
+    name = "kolmogorov"
+    wavenumber: int = 4
+
+    def forcing(self, x: Tensor, y: Tensor) -> Tensor:
+        return -self.wavenumber * torch.cos(self.wavenumber * y) + 0 * x
+
+
+class Kolmogorov(Dataset):
+    name = "kolmogorov"
+    title = "Kolmogorov flow (vorticity, periodic)"
+    source = "Shu et al., J. Comput. Phys. 478 (2023) 111972 (arXiv 2211.14680)"
+    channels = ("w",)
+    profiles = {
+        "paper": PAPER,
+        "laptop": LAPTOP,
+        "smoke": replace(LAPTOP, sizes=Sizes(16, 4, 16, 4, 4, 8), reynolds=20.0, clips_per_run=4, clip_stride=4),
+    }
+
+    def layout(self, split: Split) -> Layout:
+        if split != "train":
+            return super().layout(split)
+        s = self.settings
+        runs, rest = divmod(s.sizes.train, s.clips_per_run)
+        if rest or not runs:
+            raise ValueError(f"sizes.train: expected a multiple of clips_per_run = {s.clips_per_run}, got {s.sizes.train}")
+        return Layout(runs, s.sizes.frames + (s.clips_per_run - 1) * s.clip_stride, s.clip_stride)
+
+    def equation(self) -> KolmogorovEquation:
+        s = self.settings
+        if s.sizes.resolution <= 3 * s.wavenumber:
+            raise ValueError(
+                f"kolmogorov: a force of wavenumber {s.wavenumber} needs a resolution above {3 * s.wavenumber}, "
+                f"got {s.sizes.resolution}"
+            )
+        max_dt = 1 / s.sizes.resolution  # keeps u_max k_max dt under the stability limit of the scheme
+        return KolmogorovEquation(LENGTH, 1 / s.reynolds, s.drag, max_dt, s.wavenumber)
+
+    def grid(self, frames: int) -> Grid:
+        s = self.settings
+        n = s.sizes.resolution
+        return Grid((n, n), (LENGTH, LENGTH), tuple(i * s.frame_dt for i in range(frames)), "periodic")
+
+    def simulate(
+        self, split: Split, indices: Sequence[int], frames: int, device: Any, dtype: torch.dtype
+    ) -> tuple[Tensor, None]:
+        s, equation = self.settings, self.equation()
+        flow = equation.flow(s.sizes.resolution, dtype, device)
+        modes = [
+            periodic_modes(flow.cutoff, s.alpha, s.tau, 1.0, generator(self.name, s.seed, split, i)) for i in indices
+        ]
+        w_hat = flow.advance(torch.stack(modes).to(device, dtype.to_complex()), s.burn_in, equation.max_dt)
+        return flow.frames(w_hat, self.grid(frames).times, equation.max_dt)[..., None], None

@@ -1,0 +1,138 @@
+"""Stored trajectories: as long as the set, in memory only what is indexed.
+
+A batch is read straight from the page cache into its own tensor (one `pread` a trajectory, no HDF5 in between, no
+shared file position), so that reading is as fast as copying memory, resident memory does not grow with the set, and
+forked or spawned DataLoader workers can use the same object.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import h5py
+import numpy as np
+import torch
+from torch import Tensor
+
+from benchmark.core import Dataset, Grid, Split, Trajectories
+from benchmark.equation import Equation
+from datasets.layout import DataError, Field, locate_fields, recipe, split_path
+from datasets.writer import fingerprint
+
+
+class StoredTrajectories:
+    """A `TrajectorySet` over one file: clips of `grid` cut out of the stored runs."""
+
+    def __init__(self, path: Path, grid: Grid, equation: Equation, runs: int, stride: int, count: int):
+        self.path, self.grid, self.equation, self.stride, self.count = path, grid, equation, stride, count
+        with open_checked(path) as file:
+            self.fields: dict[str, Field] = locate_fields(file, path)
+            self.source: str = file.attrs["source"]
+            digests = [bytes(d).hex() for d in file["digests"][:runs]]
+            self.fingerprint = fingerprint(file.attrs["recipe"], digests)
+        frames = self.fields["u"].shape[1]
+        self.clips = (frames - len(grid.times)) // stride + 1  # of a run
+        self._fd: int | None = None
+        self._pid = -1
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, index: slice | Sequence[int] | Tensor) -> Trajectories:
+        numbers = range(self.count)[index] if isinstance(index, slice) else [self._number(i) for i in index]
+        u = self._read("u", [(i // self.clips, i % self.clips * self.stride) for i in numbers], len(self.grid.times))
+        static = [self._read(name, [(i // self.clips, 0) for i in numbers], 1) for name in self.fields if name != "u"]
+        return Trajectories(
+            u=u if u.ndim == 5 else u[..., None],
+            grid=self.grid,
+            equation=self.equation,
+            static=torch.stack(static, dim=-1) if static else None,
+        )
+
+    def _number(self, index: int | Tensor) -> int:
+        i = int(index)
+        if not -self.count <= i < self.count:
+            raise IndexError(f"{self.path}: trajectory {i} of {self.count}")
+        return i % self.count
+
+    def batches(self, size: int, generator: torch.Generator) -> Iterator[Trajectories]:
+        """One shuffled pass in batches; the last, smaller one is kept."""
+        order = torch.randperm(self.count, generator=generator)
+        for start in range(0, self.count, size):
+            yield self[order[start : start + size]]
+
+    def _read(self, name: str, places: Sequence[tuple[int, int]], frames: int) -> Tensor:
+        """(run, first frame) pairs -> (B, frames, H, W[, C]), or (B, H, W) of a static field."""
+        field = self.fields[name]
+        video = name == "u"
+        shape = (frames, *field.shape[2:]) if video else field.shape[1:]
+        out = np.empty((len(places), *shape), dtype=np.float32)
+        frame_bytes = field.run_bytes // field.shape[1] if video else 0
+        for row, (run, start) in zip(out, places, strict=True):
+            self._read_into(row, field.offset + run * field.run_bytes + start * frame_bytes)
+        return torch.from_numpy(out)
+
+    def _read_into(self, row: np.ndarray, offset: int) -> None:
+        view = memoryview(row).cast("B")
+        while view:
+            got = os.preadv(self._descriptor(), [view], offset)
+            if not got:
+                raise DataError(f"{self.path}: truncated at byte {offset}; remove it and generate or import it again")
+            view, offset = view[got:], offset + got
+
+    def _descriptor(self) -> int:
+        if self._fd is None or self._pid != os.getpid():
+            self._fd, self._pid = os.open(self.path, os.O_RDONLY), os.getpid()
+        return self._fd
+
+    def __del__(self) -> None:
+        if getattr(self, "_fd", None) is not None and self._pid == os.getpid():
+            os.close(self._fd)
+
+    def __getstate__(self) -> dict:
+        return {**vars(self), "_fd": None}
+
+
+def open_checked(path: Path) -> h5py.File:
+    try:
+        file = h5py.File(path, "r")
+    except FileNotFoundError:
+        raise DataError(f"{path}: not there; run `python -m benchmark data generate` first") from None
+    except PermissionError:
+        raise DataError(f"{path}: no permission to read it") from None
+    except OSError as error:
+        raise DataError(f"{path}: not a readable HDF5 file ({error}); remove it and generate or import it again") from error
+    missing = [key for key in ("recipe", "source", "fingerprint") if key not in file.attrs]
+    if missing or "digests" not in file:
+        file.close()
+        raise DataError(f"{path}: not a data file of this suite (no attribute {', '.join(missing) or 'digests'}); "
+                        "bring it in with `data import`")
+    return file
+
+
+def open_split(dataset: Dataset, split: Split, root: Path, *, frames: int | None = None) -> StoredTrajectories:
+    """The stored trajectories of a split, `frames` frames each (default: the profile's)."""
+    path, layout = split_path(dataset, split, root), dataset.layout(split)
+    frames = frames or dataset.sizes.frames
+    with open_checked(path) as file:
+        source, stored = file.attrs["source"], int(file.attrs["n_trajectories"])
+        kept = file["dimensions/time"].shape[0]
+        if source == "generated" and json.loads(file.attrs["recipe"]) != json.loads(json.dumps(recipe(dataset))):
+            raise DataError(f"{path}: made by another recipe; remove it and run `data generate` again")
+        times = tuple(float(t) for t in file["dimensions/time"][:frames])
+    official = source != "generated"
+    if kept < frames or (stored < layout.runs and not official):
+        raise DataError(
+            f"{path}: holds {stored} runs of {kept} frames, {layout.runs} of {max(frames, layout.frames)} are asked for; "
+            "`data generate` extends it"
+        )
+    runs = min(stored, layout.runs)
+    grid = dataset.grid(frames)
+    if official and times != grid.times:
+        grid = Grid(grid.shape, grid.lengths, times, grid.boundary)
+    per_run = layout.clips(frames) if layout.frames >= frames else 1
+    count = min(runs * per_run, getattr(dataset.sizes, split))
+    return StoredTrajectories(path, grid, dataset.equation(), runs, layout.stride, count)
