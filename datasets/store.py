@@ -26,15 +26,16 @@ from datasets.writer import fingerprint
 class StoredTrajectories:
     """A `TrajectorySet` over one file: clips of `grid` cut out of the stored runs."""
 
-    def __init__(self, path: Path, grid: Grid, equation: Equation, runs: int, stride: int, count: int):
-        self.path, self.grid, self.equation, self.stride, self.count = path, grid, equation, stride, count
+    def __init__(
+        self, path: Path, grid: Grid, equation: Equation, runs: int, clips: int, stride: int, count: int
+    ):
+        self.path, self.grid, self.equation = path, grid, equation
+        self.clips, self.stride, self.count = clips, stride, count  # clips of a run, frames between them, clips in all
         with open_checked(path) as file:
             self.fields: dict[str, Field] = locate_fields(file, path)
             self.source: str = file.attrs["source"]
             digests = [bytes(d).hex() for d in file["digests"][:runs]]
             self.fingerprint = fingerprint(file.attrs["recipe"], digests)
-        frames = self.fields["u"].shape[1]
-        self.clips = (frames - len(grid.times)) // stride + 1  # of a run
         self._fd: int | None = None
         self._pid = -1
 
@@ -104,7 +105,8 @@ def open_checked(path: Path) -> h5py.File:
     except PermissionError:
         raise DataError(f"{path}: no permission to read it") from None
     except OSError as error:
-        raise DataError(f"{path}: not a readable HDF5 file ({error}); remove it and generate or import it again") from error
+        remedy = "remove it and generate or import it again"
+        raise DataError(f"{path}: not a readable HDF5 file ({error}); {remedy}") from error
     missing = [key for key in ("recipe", "source", "fingerprint") if key not in file.attrs]
     if missing or "digests" not in file:
         file.close()
@@ -114,25 +116,40 @@ def open_checked(path: Path) -> h5py.File:
 
 
 def open_split(dataset: Dataset, split: Split, root: Path, *, frames: int | None = None) -> StoredTrajectories:
-    """The stored trajectories of a split, `frames` frames each (default: the profile's)."""
+    """The stored trajectories of a split, `frames` frames each (default: the profile's).
+
+    An official set may have fewer runs, and fewer frames a trajectory, than the profile: then it gives what it has.
+    """
     path, layout = split_path(dataset, split, root), dataset.layout(split)
     frames = frames or dataset.sizes.frames
     with open_checked(path) as file:
         source, stored = file.attrs["source"], int(file.attrs["n_trajectories"])
-        kept = file["dimensions/time"].shape[0]
-        if source == "generated" and json.loads(file.attrs["recipe"]) != json.loads(json.dumps(recipe(dataset))):
+        kept, made_by = file["dimensions/time"].shape[0], json.loads(file.attrs["recipe"])
+        if source == "generated" and made_by != json.loads(json.dumps(recipe(dataset))):
             raise DataError(f"{path}: made by another recipe; remove it and run `data generate` again")
         times = tuple(float(t) for t in file["dimensions/time"][:frames])
     official = source != "generated"
+    if official and frames == dataset.sizes.frames:
+        frames = min(frames, kept)
     if kept < frames or (stored < layout.runs and not official):
         raise DataError(
-            f"{path}: holds {stored} runs of {kept} frames, {layout.runs} of {max(frames, layout.frames)} are asked for; "
-            "`data generate` extends it"
+            f"{path}: holds {stored} runs of {kept} frames, {layout.runs} of {max(frames, layout.frames)} are asked "
+            + ("for; the official set has no longer ones" if official else "for; `data generate` extends it")
         )
-    runs = min(stored, layout.runs)
+    runs, wanted = min(stored, layout.runs), getattr(dataset.sizes, split)
     grid = dataset.grid(frames)
     if official and times != grid.times:
         grid = Grid(grid.shape, grid.lengths, times, grid.boundary)
-    per_run = layout.clips(frames) if layout.frames >= frames else 1
-    count = min(runs * per_run, getattr(dataset.sizes, split))
-    return StoredTrajectories(path, grid, dataset.equation(), runs, layout.stride, count)
+    if official:
+        stride = made_by.get("clip_stride") or even_stride(kept - frames, runs, wanted)
+        per_run = (kept - frames) // stride + 1
+    else:
+        stride, per_run = layout.stride, layout.clips(frames) if layout.frames >= frames else 1
+    count = min(runs * per_run, wanted)
+    return StoredTrajectories(path, grid, dataset.equation(), runs, per_run, stride, count)
+
+
+def even_stride(room: int, runs: int, wanted: int) -> int:
+    """Frames between clips that spread `wanted` of them over the runs, when the last may start at frame `room`."""
+    per_run = -(-wanted // runs)
+    return max(1, room // (per_run - 1)) if per_run > 1 else room + 1
