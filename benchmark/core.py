@@ -270,6 +270,7 @@ class Dataset(ABC):
     version: ClassVar[int] = 1  # raise it when a change of the code moves the data
     channels: ClassVar[tuple[str, ...]] = ("u",)
     static_names: ClassVar[tuple[str, ...]] = ()
+    layout_settings: ClassVar[tuple[str, ...]] = ()  # settings that say how runs are cut, not what is in them
     frame_names: ClassVar[tuple[str, ...] | None] = None  # the fields of a steady problem, stored as frames
 
     def __init__(self, settings: Any):

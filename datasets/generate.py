@@ -12,8 +12,9 @@ import os
 import pickle
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,7 @@ import torch
 from benchmark.core import Dataset, Split
 from datasets.layout import recipe, split_path
 from datasets.store import open_checked, open_split
-from datasets.writer import DataError, SplitWriter, explain_os_error
+from datasets.writer import SplitWriter, explain_os_error
 
 SPLITS: tuple[Split, ...] = ("train", "valid", "test")
 POOL_AFTER = 4.0  # seconds of work that pay for starting workers
@@ -59,43 +60,43 @@ def generate_split(
     report = progress or (lambda what, done, total: None)
     grid = dataset.grid(layout.frames)
     with SplitWriter(path, dataset, layout.runs, grid, "generated", recipe(dataset)) as writer:
-        tiles = sorted({i // dataset.tile for i in writer.missing()})
-        for k, u, static in _tiles(dataset, split, tiles, layout.frames, device):
-            runs = [i for i in range(k * dataset.tile, min((k + 1) * dataset.tile, layout.runs)) if i not in writer.done]
-            keep = [i - k * dataset.tile for i in runs]
-            writer.write(runs, u[keep], None if static is None else static[keep])
+        for runs, u, static in _tiles(dataset, split, _by_tile(writer.missing(), dataset.tile), layout.frames, device):
+            writer.write(runs, u, static)
             report(f"{dataset.name} {split}", len(writer.done), layout.runs)
 
 
-Tile = tuple[int, np.ndarray, np.ndarray | None]
+Tile = tuple[list[int], np.ndarray, np.ndarray | None]  # runs, u, static
 
 
-def _tiles(dataset: Dataset, split: Split, tiles: list[int], frames: int, device: str) -> Iterator[Tile]:
+def _by_tile(runs: list[int], tile: int) -> list[list[int]]:
+    return [list(group) for _, group in groupby(runs, lambda i: i // tile)]
+
+
+def _tiles(dataset: Dataset, split: Split, tiles: list[list[int]], frames: int, device: str) -> Iterator[Tile]:
     """Tiles as they are ready: in place while that is quick, then by a pool of workers."""
     began = time.perf_counter()
     cores = len(os.sched_getaffinity(0))
-    for position, k in enumerate(tiles):
-        yield _tile(dataset, split, k, frames, device)
-        spent = time.perf_counter() - began
-        left = spent / (position + 1) * (len(tiles) - position - 1)
+    for position, runs in enumerate(tiles, 1):
+        yield _tile(dataset, split, runs, frames, device)
+        left = (time.perf_counter() - began) / position * (len(tiles) - position)
         if left > POOL_AFTER and cores > 1 and device == "cpu" and _picklable(dataset):
-            yield from _pooled(dataset, split, tiles[position + 1 :], frames, cores)
+            yield from _pooled(dataset, split, tiles[position:], frames, cores)
             return
 
 
-def _tile(dataset: Dataset, split: Split, k: int, frames: int, device: str = "cpu") -> Tile:
+def _tile(dataset: Dataset, split: Split, runs: list[int], frames: int, device: str = "cpu") -> Tile:
     with one_thread():
-        u, static = dataset.generate(split, range(k * dataset.tile, (k + 1) * dataset.tile), frames, device)
-    return k, u.cpu().numpy(), None if static is None else static.cpu().numpy()
+        u, static = dataset.generate(split, runs, frames, device)
+    return runs, u.cpu().numpy(), None if static is None else static.cpu().numpy()
 
 
-def _pooled(dataset: Dataset, split: Split, tiles: list[int], frames: int, workers: int) -> Iterator[Tile]:
+def _pooled(dataset: Dataset, split: Split, tiles: list[list[int]], frames: int, workers: int) -> Iterator[Tile]:
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context) as pool:
-        todo, running = iter(tiles), set()
+        running: set[Future[Tile]] = set()
         try:
-            for k in todo:
-                running.add(pool.submit(_tile, dataset, split, k, frames))
+            for runs in tiles:
+                running.add(pool.submit(_tile, dataset, split, runs, frames))
                 if len(running) >= 2 * workers:  # bounds memory
                     done, running = wait(running, return_when=FIRST_COMPLETED)
                     yield from (future.result() for future in done)
@@ -132,6 +133,3 @@ def locked(path: Path) -> Iterator[None]:
     with handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
-
-
-__all__ = ["DataError", "ensure_data", "generate_split", "is_stored"]

@@ -58,6 +58,7 @@ class Kolmogorov(Dataset):
     title = "Kolmogorov flow (vorticity, periodic)"
     source = "Shu et al., J. Comput. Phys. 478 (2023) 111972 (arXiv 2211.14680)"
     channels = ("w",)
+    layout_settings = ("clips_per_run", "clip_stride")
     profiles = {
         "paper": PAPER,
         "laptop": LAPTOP,

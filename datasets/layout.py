@@ -28,7 +28,7 @@ class DataError(ValueError):
 
 
 def recipe(dataset: Dataset) -> dict[str, Any]:
-    settings = asdict(dataset.settings)
+    settings = {k: v for k, v in asdict(dataset.settings).items() if k not in dataset.layout_settings}
     settings["sizes"] = {k: v for k, v in settings["sizes"].items() if k not in COUNTS}
     return {"dataset": dataset.name, "version": dataset.version, "settings": settings}
 

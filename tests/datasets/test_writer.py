@@ -1,0 +1,138 @@
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from datasets import generate, writer
+from datasets.generate import ensure_data, generate_split
+from datasets.layout import DataError, recipe, split_path
+from datasets.store import open_split
+from datasets.writer import SplitWriter
+from tests.datasets import small
+
+
+def new_writer(dataset, root, runs=10):
+    return SplitWriter(split_path(dataset, "train", root), dataset, runs, dataset.grid(4), "generated", recipe(dataset))
+
+
+def test_resumes_and_ends_in_the_same_content(tmp_path):
+    dataset = small.navier_stokes()
+    u, _ = dataset.generate("train", range(10), 4)
+    first = new_writer(dataset, tmp_path / "a")
+    first.write([0, 1, 2], u[:3].numpy(), None)
+    with pytest.raises(DataError, match="7 of 10 runs"):
+        first.finish()
+    second = new_writer(dataset, tmp_path / "a")
+    assert second.missing() == [3, 4, 5, 6, 7, 8, 9]
+    generate_split(dataset, "train", tmp_path / "a")
+    ensure_data(dataset, tmp_path / "b", ("train",))
+    one, other = (split_path(dataset, "train", tmp_path / name) for name in "ab")
+    assert one.read_bytes() == other.read_bytes()
+    assert [p.name for p in one.parent.iterdir() if p.suffix != ".lock"] == ["train.hdf5"]
+
+
+def test_an_unfinished_file_is_not_data(tmp_path):
+    dataset = small.navier_stokes()
+    new_writer(dataset, tmp_path)
+    assert not split_path(dataset, "train", tmp_path).exists()
+    with pytest.raises(DataError, match="not there"):
+        open_split(dataset, "train", tmp_path)
+
+
+def test_a_torn_journal_line_and_another_recipe_start_over(tmp_path):
+    dataset = small.navier_stokes()
+    u, _ = dataset.generate("train", range(10), 4)
+    first = new_writer(dataset, tmp_path)
+    first.write([0], u[:1].numpy(), None)
+    with open(first.journal, "a") as journal:
+        journal.write("1 abc")
+    assert new_writer(dataset, tmp_path).missing()[0] == 1
+    assert new_writer(dataset, tmp_path, runs=12).missing()[0] == 0
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from tests.datasets import small
+from datasets.generate import generate_split
+generate_split(small.navier_stokes(max_dt=0.0002), "train", Path(sys.argv[1]), lambda *a: print(a, flush=True))
+"""
+
+
+def test_kill_then_resume(tmp_path, monkeypatch):
+    """SIGKILL after the first tile is on disk; the second attempt makes the rest only."""
+    monkeypatch.setattr(type(small.navier_stokes()), "tile", 2)
+    dataset = small.navier_stokes(max_dt=0.0002)
+    program = "from datasets.navier_stokes import NavierStokes\nNavierStokes.tile = 2\n" + KILLED
+    process = subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline()
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    left = new_writer(dataset, tmp_path).missing()
+    assert 0 < len(left) < 10
+    generate_split(dataset, "train", tmp_path)
+    u, _ = dataset.generate("train", range(10), 4)
+    assert np.array_equal(open_split(dataset, "train", tmp_path)[:].u, u)
+
+
+def test_two_processes_generate_once(tmp_path):
+    program = """
+import sys
+from pathlib import Path
+from tests.datasets import small
+from datasets.generate import ensure_data
+made = []
+ensure_data(small.navier_stokes(), Path(sys.argv[1]), progress=lambda what, done, total: made.append(what))
+print(len(made))
+"""
+    both = [
+        subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    tiles = [int(p.communicate(timeout=120)[0]) for p in both]
+    assert sum(tiles) == 3  # one tile a split
+
+
+def test_nan_is_refused(tmp_path):
+    dataset = small.navier_stokes()
+    u = np.zeros((2, 4, 16, 16, 1), np.float32)
+    u[1, 0, 0, 0] = np.nan
+    with pytest.raises(DataError, match="non-finite values in run 5"):
+        new_writer(dataset, tmp_path).write([4, 5], u, None)
+
+
+@pytest.mark.parametrize(("code", "words"), [(errno.ENOSPC, "disk is full"), (errno.EACCES, "no permission to write")])
+def test_disk_errors_are_explained(tmp_path, monkeypatch, code, words):
+    dataset = small.navier_stokes()
+    target = new_writer(dataset, tmp_path)
+
+    def fail(*arguments):
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(writer.os, "pwrite", fail)
+    with pytest.raises(DataError, match=words) as error:
+        target.write([0], np.zeros((1, 4, 16, 16, 1), np.float32), None)
+    assert "BENCHMARK_DATA" in str(error.value)
+
+
+def test_a_folder_that_cannot_be_made(tmp_path):
+    (tmp_path / "data").write_text("a file")
+    with pytest.raises(DataError, match=str(tmp_path)):
+        ensure_data(small.navier_stokes(), tmp_path / "data")
+
+
+def test_the_pool_makes_the_same_bytes(tmp_path, monkeypatch):
+    dataset = small.navier_stokes()
+    ensure_data(dataset, tmp_path / "alone", ("train",))
+    monkeypatch.setattr(generate, "POOL_AFTER", -1.0)
+    monkeypatch.setattr(type(dataset), "tile", 2)
+    began = time.perf_counter()
+    ensure_data(dataset, tmp_path / "pool", ("train",))
+    assert time.perf_counter() - began < 60
+    alone, pool = (open_split(dataset, "train", tmp_path / name)[:].u for name in ("alone", "pool"))
+    assert np.allclose(alone, pool, atol=1e-6)  # here in tiles of another size: equal up to the last bits
