@@ -1,0 +1,89 @@
+"""Leaderboards of stored records: same records, same bytes. Reads nothing else and never imports torch.
+
+    board = read_leaderboard(results, "laptop")       # records -> Leaderboard; board.problems: what could not be read
+    print(render(board, "md"))                        # one of FORMATS as text
+    save(board, ["md", "html"], Path("leaderboards"))    # leaderboards/leaderboard.md, leaderboards/leaderboard.html
+
+`write_leaderboard` does all three in one call and hands the problems back with the text or the paths.
+
+    names     the fixed orders and task families        tables    a family laid out for reading
+    collect   files -> records                          text      words and numbers every format shares
+    entries   seeds -> one number or a state            markdown, latex, page (html), tidy (csv, json)
+    columns   methods side by side: who is best
+    overview  ranks and costs, one line a method
+    board     all of it together
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmark.leaderboard import latex, markdown, page, tidy
+from benchmark.leaderboard.board import Leaderboard, read_leaderboard
+
+__all__ = ["FORMATS", "Leaderboard", "Written", "read_leaderboard", "render", "save", "write_leaderboard"]
+
+_RENDERERS: dict[str, tuple[str, Callable[[Leaderboard], str]]] = {
+    "md": ("md", markdown.render),
+    "latex": ("tex", latex.render),
+    "csv": ("csv", tidy.render_csv),
+    "json": ("json", tidy.render_json),
+    "html": ("html", page.render),
+}
+FORMATS = tuple(_RENDERERS)
+
+
+@dataclass(frozen=True)
+class Written:
+    """What came of a leaderboard: the text (no folder given) or the files, and the records that could not be read."""
+
+    text: str | None
+    paths: tuple[Path, ...]
+    problems: tuple[str, ...]
+
+
+def render(board: Leaderboard, format: str) -> str:
+    return _RENDERERS[_known(format)][1](board)
+
+
+def save(board: Leaderboard, formats: Sequence[str], folder: Path) -> list[Path]:
+    """Write `leaderboard.<extension>` for each format, each file whole or not at all."""
+    texts = {folder / f"leaderboard.{_RENDERERS[_known(format)][0]}": render(board, format) for format in formats}
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, content in texts.items():
+        _write_text(path, content)
+    return list(texts)
+
+
+def write_leaderboard(results: Path, profile: str, formats: Sequence[str], output: Path | None) -> Written:
+    """Build the leaderboard once and render each format; without an output folder, the one format asked for as text."""
+    for format in formats:
+        _known(format)
+    if output is None and len(formats) != 1:
+        raise ValueError(f"formats: expected exactly one without an output folder, got {', '.join(formats) or 'none'}")
+    board = read_leaderboard(results, profile)
+    if output is None:
+        return Written(render(board, formats[0]), (), board.problems)
+    return Written(None, tuple(save(board, formats, output)), board.problems)
+
+
+def _known(format: str) -> str:
+    if format not in _RENDERERS:
+        raise ValueError(f"format: expected one of {', '.join(FORMATS)}, got {format!r}")
+    return format
+
+
+def _write_text(path: Path, content: str) -> None:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(content)
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,65 @@
+"""One task of one dataset: all methods' entries side by side, and who is best.
+
+Learned methods compete with each other. References (floor and ceiling) do not; the best of them is pointed out where no
+learned method has a lower error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from benchmark.leaderboard.collect import Basis, Record
+from benchmark.leaderboard.entries import MISSING, NO_RECORD, Entry, majority, pool
+from benchmark.leaderboard.names import is_reference
+
+
+@dataclass(frozen=True)
+class Column:
+    """Entries by method, in the order of the tables, with the names of those that stand out."""
+
+    task: str
+    dataset: str
+    entries: Mapping[str, Entry]
+    basis: Basis | None
+    best: frozenset[str]
+    second: frozenset[str]
+    alike: frozenset[str]  # learned, not distinguishable from the best
+    best_reference: frozenset[str]  # only where no learned method has a lower error
+
+    @property
+    def supported(self) -> bool:
+        """False where every record says `unsupported`: such a column is a note, not a column."""
+        return any(entry.state not in (MISSING, "unsupported") for entry in self.entries.values())
+
+
+def build_column(task: str, dataset: str, methods: Sequence[str], records: Mapping[str, Sequence[Record]]) -> Column:
+    shared = majority([record for group in records.values() for record in group])
+    entries = {
+        method: pool(records[method], shared)
+        if method in records
+        else Entry(method, task, dataset, MISSING, notes=(f"{MISSING}: {NO_RECORD}",))
+        for method in methods
+    }
+    ranked = [entry for entry in entries.values() if entry.ranked]
+    learned = [entry for entry in ranked if not is_reference(entry.method)]
+    references = [entry for entry in ranked if is_reference(entry.method)]
+    best = lowest(learned)
+    rest = [entry for entry in learned if entry.method not in best]
+    champion = lowest(ranked).intersection(entry.method for entry in references)
+    return Column(task, dataset, entries, shared, best, lowest(rest), _alike(learned) - best, champion)
+
+
+def lowest(entries: Iterable[Entry]) -> frozenset[str]:
+    """The methods with the lowest mean; more than one only when they are exactly equal."""
+    means = {entry.method: entry.mean for entry in entries if entry.mean is not None}
+    least = min(means.values(), default=None)
+    return frozenset(method for method, mean in means.items() if mean == least)
+
+
+def _alike(learned: Sequence[Entry]) -> frozenset[str]:
+    if len(learned) < 2:
+        return frozenset()
+    from benchmark.stats import not_distinguishable
+
+    return frozenset(not_distinguishable({entry.method: list(entry.values) for entry in learned}))

@@ -1,0 +1,77 @@
+"""Markdown: pipe tables that also read well in a terminal, with the 95 % interval behind each number."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from benchmark.leaderboard import text
+from benchmark.leaderboard.board import Leaderboard
+from benchmark.leaderboard.tables import Shown, Table, family_tables
+
+_SPECIAL = re.compile(r"([\\|*<`\[\]]|(?<!\w)_|_(?!\w))")  # an underscore inside a word is safe
+_FRAMES = {"best": "**{}**", "second": "<u>{}</u>", "reference": "*{}*", "": "{}"}
+
+
+def render(board: Leaderboard) -> str:
+    parts = [f"# {text.title(board)}", *map(_escape, text.heading(board))]
+    if board.records:
+        parts += ["\n".join(f"- {line}" for line in text.LEGEND) + "\n- Brackets: 95 % interval."]
+        parts += [part for table in family_tables(board) for part in _family(table)]
+        parts += ["## Overview", *_overview(board)]
+    if board.problems:
+        parts += ["## Could not be read", _bullets([_one_line(problem) for problem in board.problems])]
+    return "\n\n".join(parts) + "\n"
+
+
+def _family(table: Table) -> list[str]:
+    parts = [f"## {table.title}"]
+    if table.columns:
+        header = ["method", *(f"{column.dataset} {column.task}" for column in table.columns)]
+        body = []
+        for block, rows in table.blocks:
+            body.append([f"*{block}*", *[""] * len(table.columns)])
+            body += [[_escape(method), *map(_place, row)] for method, row in rows]
+        parts.append(pipe_table([_escape(name) for name in header], body))
+    notes = [f"<sup>{mark}</sup> {_one_line(note)}" for mark, note in table.footnotes]
+    notes += [_one_line(remark) for remark in table.remarks]
+    return [*parts, _bullets(notes)] if notes else parts
+
+
+def _place(shown: Shown) -> str:
+    value = _FRAMES[shown.emphasis].format(shown.text)
+    letters = ",".join(mark for mark in shown.marks if mark != text.ALIKE)
+    value += text.ALIKE if text.ALIKE in shown.marks else ""
+    value += f"<sup>{letters}</sup>" if letters else ""
+    return f"{value} {shown.interval}" if shown.interval else value
+
+
+def _overview(board: Leaderboard) -> list[str]:
+    rows = [[_escape(cell) for cell in row] for row in text.overview_rows(board.overview)]
+    return [pipe_table(text.OVERVIEW_HEADER, rows), _bullets([text.OVERVIEW_NOTE, *text.shared_cells(board.overview)])]
+
+
+def pipe_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Columns padded to their width, first one left, the others right."""
+    widths = [max(3, *map(len, column)) for column in zip(header, *rows, strict=True)]
+
+    def line(cells: Sequence[str]) -> str:
+        first, *others = zip(cells, widths, strict=True)
+        return "| " + " | ".join([first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in others)]) + " |"
+
+    rule = "|" + "|".join(["-" * (widths[0] + 2), *("-" * (width + 1) + ":" for width in widths[1:])]) + "|"
+    return "\n".join([line(header), rule, *map(line, rows)])
+
+
+def _bullets(lines: Sequence[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _escape(line: str) -> str:
+    return _SPECIAL.sub(r"\\\1", line)
+
+
+def _one_line(note: str, limit: int = 200) -> str:
+    """A reason or message on one line, cut where it grows long; csv, json and html have the whole."""
+    line = " ".join(note.split())
+    return _escape(line if len(line) <= limit else line[: limit - 3] + "...")

@@ -1,0 +1,93 @@
+"""A task family laid out like the paper's tables: methods down (references first), datasets x tasks across."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from benchmark.leaderboard.board import Leaderboard
+from benchmark.leaderboard.columns import Column
+from benchmark.leaderboard.entries import MISSING, Entry
+from benchmark.leaderboard.names import is_reference
+from benchmark.leaderboard.text import ALIKE, DASH, letter, number
+
+SHORT_STATES = {MISSING: DASH, "unsupported": "unsup."}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One place of a table: what stands there, how it stands out, and the marks behind it."""
+
+    text: str
+    interval: str
+    emphasis: str  # "best", "second", "reference" or ""
+    marks: tuple[str, ...]
+    state: str
+
+
+@dataclass(frozen=True)
+class Table:
+    title: str
+    columns: tuple[Column, ...]
+    blocks: tuple[tuple[str, tuple[tuple[str, tuple[Shown, ...]], ...]], ...]  # block name -> (method, row)
+    footnotes: tuple[tuple[str, str], ...]  # (letter, text)
+    remarks: tuple[str, ...]
+
+
+def family_tables(board: Leaderboard) -> list[Table]:
+    return [_table(title, columns, board.methods) for title, columns in board.families.items()]
+
+
+def _table(title: str, columns: Sequence[Column], methods: Sequence[str]) -> Table:
+    shown = tuple(column for column in columns if column.supported)
+    letters: dict[str, str] = {}
+    blocks = []
+    for block, wanted in (("references", True), ("learned methods", False)):
+        members = [method for method in methods if is_reference(method) == wanted]
+        rows = tuple((method, tuple(_shown(column, method, letters) for column in shown)) for method in members)
+        if rows:
+            blocks.append((block, rows))
+    footnotes = tuple((mark, note) for note, mark in letters.items())
+    return Table(title, shown, tuple(blocks), footnotes, (*_sizes(shown), *_left_out(columns)))
+
+
+def _shown(column: Column, method: str, letters: dict[str, str]) -> Shown:
+    """`letters` gives each note its letter and grows by the new ones: row by row, so that they read in order."""
+    entry = column.entries[method]
+    marks = [ALIKE] if method in column.alike else []
+    if entry.state != MISSING:
+        marks += [letters.setdefault(note, letter(len(letters))) for note in entry.notes]
+    return Shown(*_value(entry), _emphasis(column, method), tuple(marks), entry.state)
+
+
+def _value(entry: Entry) -> tuple[str, str]:
+    if entry.mean is None or entry.low is None or entry.high is None:
+        return SHORT_STATES.get(entry.state, entry.state), ""
+    return number(entry.mean), f"[{number(entry.low)}, {number(entry.high)}]"
+
+
+def _emphasis(column: Column, method: str) -> str:
+    places: Mapping[str, frozenset[str]] = {
+        "best": column.best,
+        "second": column.second,
+        "reference": column.best_reference,
+    }
+    return next((name for name, members in places.items() if method in members), "")
+
+
+def _sizes(columns: Sequence[Column]) -> list[str]:
+    sizes = sorted({column.basis.trajectories for column in columns if column.basis})
+    return [f"Test trajectories a cell: {', '.join(map(str, sizes))}."] if sizes else []
+
+
+def _left_out(columns: Sequence[Column]) -> list[str]:
+    """Columns that no method supports, in one sentence each."""
+    return [
+        f"{column.dataset} {column.task} is not shown: no method supports it ({_first_note(column)})."
+        for column in columns
+        if not column.supported
+    ]
+
+
+def _first_note(column: Column) -> str:
+    return next(note for entry in column.entries.values() if entry.state != MISSING for note in entry.notes)

@@ -1,0 +1,165 @@
+"""csv and json: everything, for other programs. Metrics keep the units of the record; pooled errors are in percent.
+
+The csv has one row for each record and metric, one row without a metric where a record has no numbers, and one row
+without a seed where there is no record.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from functools import lru_cache
+from typing import Any
+
+from benchmark.leaderboard import text
+from benchmark.leaderboard.board import Leaderboard
+from benchmark.leaderboard.collect import HEADLINE, Record
+from benchmark.leaderboard.columns import Column
+from benchmark.leaderboard.entries import MISSING, Entry
+
+COST = ("parameters", "steps", "fit_seconds", "predict_seconds", "evaluations", "peak_memory_mb")
+PROVENANCE = (
+    "data_source",
+    "data_fingerprint",
+    "mask_hash",
+    "scorer_version",
+    "method_version",
+    "device",
+    "commit",
+    "dirty",
+)
+CELL = ("method", "task", "dataset", "profile", "seed", "state")
+METRIC = ("metric", "unit", "mean", "low", "high")
+POOLED = ("pooled_percent", "pooled_low", "pooled_high", "pooled_seeds", "ranked", "place", "alike", "notes")
+CSV_HEADER = (*CELL, *METRIC, "n", "frames", "reason", *POOLED, *COST, *PROVENANCE)
+
+
+def render_csv(board: Leaderboard) -> str:
+    lines = [_csv(CSV_HEADER)]
+    columns = {(column.dataset, column.task): column for column in board.columns}
+    for record in board.records:
+        lines += _record_lines(record, columns[record.cell.dataset, record.cell.task])
+    lines += [_missing_line(entry, board.profile) for entry in missing_entries(board)]
+    return "\n".join(lines) + "\n"
+
+
+def _record_lines(record: Record, column: Column) -> Iterator[str]:
+    """The parts shared by all metrics of a record are written out once and reused."""
+    cell = record.cell
+    head = _csv([cell.method, cell.task, cell.dataset, cell.profile, cell.seed, record.state])
+    tail = _csv(
+        [
+            record.basis.trajectories if record.state == "done" else "",
+            "" if record.frames is None else " ".join(map(str, record.frames)),
+            record.reason,
+            *_pooled(column, cell.method),
+            *(record.cost.get(name) for name in COST),
+            *_provenance(record).values(),
+        ]
+    )
+    metrics = record.metrics(number=str)
+    if not metrics:
+        yield f"{head},,,,,,{tail}"
+    for name, score in metrics.items():
+        mean, low, high = _text(score.get("mean")), _text(score.get("low")), _text(score.get("high"))
+        yield f"{head},{_label(name, score.get('unit', ''))},{mean},{low},{high},{tail}"
+
+
+def _provenance(record: Record) -> dict[str, Any]:
+    return {name: record.provenance.get(name) for name in PROVENANCE}
+
+
+def _text(value: Any) -> str:
+    """A number as csv; the mean of a curve is a list over frames, which takes no commas."""
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    return "" if value is None else str(value)
+
+
+@lru_cache(maxsize=1024)
+def _label(name: str, unit: str) -> str:
+    return _csv([name, unit])
+
+
+def _missing_line(entry: Entry, profile: str) -> str:
+    cell = [entry.method, entry.task, entry.dataset, profile, "", entry.state]
+    blanks = len(CSV_HEADER) - len(cell)
+    return _csv([*cell, *[""] * blanks])
+
+
+def missing_entries(board: Leaderboard) -> list[Entry]:
+    return [entry for column in board.columns for entry in column.entries.values() if entry.state == MISSING]
+
+
+def _pooled(column: Column, method: str) -> list[Any]:
+    entry = column.entries[method]
+    seeds = " ".join(map(str, entry.seeds))
+    place, alike = _place(column, method), method in column.alike
+    return [entry.mean, entry.low, entry.high, seeds, entry.ranked, place, alike, "; ".join(entry.notes)]
+
+
+def _place(column: Column, method: str) -> str:
+    groups = {"best": column.best, "second": column.second, "best reference": column.best_reference}
+    return next((name for name, members in groups.items() if method in members), "")
+
+
+def _csv(fields: Iterable[Any]) -> str:
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="").writerow(fields)
+    return buffer.getvalue()
+
+
+def render_json(board: Leaderboard) -> str:
+    """One document; cells are one a line, so that two versions can be compared by eye."""
+    head = {
+        "title": text.title(board),
+        "profile": board.profile,
+        "headline": HEADLINE,
+        "notes": [*text.heading(board), *text.LEGEND, text.OVERVIEW_NOTE, *text.shared_cells(board.overview)],
+        "data_sources": text.sources(board),
+        "problems": board.problems,
+        "families": [
+            {"title": title, "columns": [_json_column(column) for column in columns]}
+            for title, columns in board.families.items()
+        ],
+        "overview": asdict(board.overview),
+    }
+    lines = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in head.items()]
+    cells = [_json_cell(record) for record in board.records]
+    lines.append('"cells": [\n' + ",\n".join(cells) + "\n]" if cells else '"cells": []')
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _json_column(column: Column) -> dict[str, Any]:
+    return {
+        "dataset": column.dataset,
+        "task": column.task,
+        "basis": column.basis._asdict() if column.basis else None,
+        "best": sorted(column.best),
+        "second": sorted(column.second),
+        "not_distinguishable": sorted(column.alike),
+        "best_reference": sorted(column.best_reference),
+        "entries": [_json_entry(entry) for entry in column.entries.values()],
+    }
+
+
+def _json_entry(entry: Entry) -> dict[str, Any]:
+    names = ("method", "state", "mean", "low", "high", "seeds", "ranked", "notes")
+    return {name: getattr(entry, name) for name in names}
+
+
+def _json_cell(record: Record) -> str:
+    cell = {
+        **vars(record.cell),
+        "state": record.state,
+        "reason": record.reason,
+        "frames": record.frames,
+        "n": record.basis.trajectories if record.state == "done" else None,
+        "metrics": record.metrics(),
+        "cost": record.cost,
+        "provenance": _provenance(record),
+    }
+    return json.dumps(cell)

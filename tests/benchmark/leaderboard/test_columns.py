@@ -1,0 +1,144 @@
+import pytest
+
+from benchmark.leaderboard import read_leaderboard
+from benchmark.stats import hierarchical_interval
+from tests.benchmark.leaderboard.synthetic import PROVENANCE, Store
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path)
+
+
+def column(store):
+    (found,) = read_leaderboard(store.results, store.profile).columns
+    return found
+
+
+OTHER_TRAINING = PROVENANCE["data"] | {"train": {"fingerprint": "other", "source": "generated"}}
+
+
+def test_one_seed_keeps_the_interval_of_its_record(store):
+    store.done("fno", [2.0, 4.0])
+    entry = column(store).entries["fno"]
+    assert (entry.mean, entry.low, entry.high, entry.seeds) == (3.0, pytest.approx(2.7), pytest.approx(3.3), (0,))
+
+
+def test_seeds_are_pooled(store):
+    store.done("fno", [2.0, 4.0, 6.0], seed=0)
+    store.done("fno", [4.0, 8.0, 6.0], seed=1)
+    entry = column(store).entries["fno"]
+    assert entry.mean == 5.0
+    assert entry.values == (3.0, 6.0, 6.0)
+    assert (entry.low, entry.high) == hierarchical_interval([[2.0, 4.0, 6.0], [4.0, 8.0, 6.0]])
+    assert entry.seeds == (0, 1) and entry.notes == ()
+
+
+def test_a_failed_seed_is_named_beside_the_number(store):
+    store.done("fno", [2.0], seed=0)
+    store.empty("fno", "timeout", "over 60 s", seed=1)
+    entry = column(store).entries["fno"]
+    assert entry.state == "done" and entry.mean == 2.0 and entry.seeds == (0,)
+    assert entry.notes == ("seed 1 timeout: over 60 s",)
+
+
+def test_states_of_empty_cells(store):
+    store.done("videopde", [1.0])
+    for method, state in (("fno", "failed"), ("pino", "timeout"), ("shu", "oom"), ("eci", "unsupported")):
+        store.empty(method, state, f"why {method}")
+    store.done("zhuang", [1.0], task="cont_3")
+    first = read_leaderboard(store.results, store.profile).columns[0]
+    states = {method: (entry.state, entry.notes[0]) for method, entry in first.entries.items() if entry.notes}
+    assert states == {
+        "fno": ("failed", "failed: why fno"),
+        "pino": ("timeout", "timeout: why pino"),
+        "shu": ("oom", "oom: why shu"),
+        "eci": ("unsupported", "unsupported: why eci"),
+        "zhuang": ("missing", "missing: no record"),
+    }
+
+
+def test_best_and_second_are_learned_and_the_reference_stands_apart(store):
+    for method, error in (("mean", 9.0), ("kriging", 1.0), ("videopde", 2.0), ("fno", 3.0), ("shu", 4.0)):
+        store.done(method, [error + 0.01 * i for i in range(8)])
+    found = column(store)
+    assert (found.best, found.second, found.best_reference) == ({"videopde"}, {"fno"}, {"kriging"})
+
+
+def test_a_beaten_reference_is_not_pointed_out(store):
+    store.done("kriging", [3.0])
+    store.done("fno", [2.0])
+    assert column(store).best_reference == frozenset()
+
+
+def test_equal_errors_share_the_first_place(store):
+    for method, error in (("videopde", 2.0), ("fno", 2.0), ("shu", 4.0)):
+        store.done(method, [error, error])
+    assert (column(store).best, column(store).second) == ({"videopde", "fno"}, {"shu"})
+
+
+def test_not_distinguishable_from_the_best(store):
+    wiggle = [0.1 * (-1) ** i * (1 + i % 3) for i in range(16)]
+    store.done("videopde", [2.0 + 0.01 * i for i in range(16)])
+    store.done("fno", [2.01 + 0.01 * i + w for i, w in enumerate(wiggle)])
+    store.done("shu", [4.0 + 0.01 * i + w for i, w in enumerate(wiggle)])
+    assert column(store).alike == {"fno"}
+
+
+@pytest.mark.parametrize(
+    ("odd", "note"),
+    [
+        ({"mask_hash": "other"}, "not ranked: other masks"),
+        ({"scorer_version": 2}, "not ranked: scorer version 2 instead of 1"),
+        ({"noise": 0.1}, "not ranked: other task settings"),
+        ({"data_fingerprint": "other"}, "not ranked: other test data"),
+        ({"data": OTHER_TRAINING}, "not ranked: other training data"),
+        ({"frames": [3]}, "not ranked: only frames 3 are predicted and scored"),
+    ],
+)
+def test_a_score_on_another_basis_is_marked_and_not_ranked(store, odd, note):
+    store.done("videopde", [3.0, 3.0])
+    store.done("fno", [2.0, 2.0])
+    store.done("eci", [1.0, 1.0], **odd)
+    found = column(store)
+    assert found.best == {"fno"}
+    assert found.entries["eci"].notes == (note,) and found.entries["eci"].mean == 1.0
+
+
+def test_another_number_of_trajectories_is_not_ranked(store):
+    store.done("videopde", [3.0, 3.0])
+    store.done("fno", [2.0, 2.0])
+    store.done("eci", [1.0])
+    assert column(store).entries["eci"].notes == ("not ranked: 1 test trajectories instead of 2",)
+
+
+def test_a_method_without_training_agrees_with_any_training(store):
+    untrained = {"test": PROVENANCE["data"]["test"]}
+    for method in ("mean", "nearest", "solver"):
+        store.done(method, [3.0], data=untrained)
+    store.done("fno", [2.0])
+    assert all(entry.ranked for entry in column(store).entries.values())
+
+
+def test_whole_videos_go_before_a_majority_of_partial_ones(store):
+    store.done("videopde", [3.0])
+    for method in ("fno", "pino"):
+        store.done(method, [1.0], frames=[7])
+    assert column(store).best == {"videopde"}
+
+
+def test_partial_videos_compete_where_there_is_nothing_else(store):
+    store.done("fno", [1.0], frames=[6, 7])
+    store.done("pino", [2.0], frames=[6, 7])
+    found = column(store)
+    assert found.best == {"fno"}
+    assert found.entries["pino"].notes == ("only frames 6 7 are predicted and scored",)
+
+
+def test_a_seed_on_another_basis_is_left_out(store):
+    store.done("videopde", [3.0])
+    store.done("fno", [2.0], seed=0)
+    store.done("fno", [8.0], seed=1, mask_hash="other")
+    entry = column(store).entries["fno"]
+    assert entry.mean == 2.0 and entry.ranked
+    assert entry.notes == ("seed 1 left out: other masks",)

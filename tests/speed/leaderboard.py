@@ -1,0 +1,78 @@
+"""Time of a leaderboard over 5,000 records: `python -m tests.speed.leaderboard`.
+
+Bound: 2 s from the start of the process to the finished table (md), on one core. A record has 30 metrics of 32
+trajectories; all are of one profile (18 methods x 8 tasks x 5 datasets x 7 seeds, the first 5,000). csv and json copy
+every metric of every record, 150,000 rows, and take longer.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from benchmark.leaderboard import FORMATS
+from benchmark.leaderboard.names import DATASETS, METHODS, TASKS
+from benchmark.records import Cell, new_record
+from tests.benchmark.leaderboard.synthetic import COST, PROVENANCE, score
+
+BOUND, RECORDS, SECONDARY, TRAJECTORIES = 2.0, 5000, 29, 32
+SETTINGS = {part: {f"key_{i}": 0.5 * i for i in range(12)} for part in ("dataset", "evaluation", "method", "task")}
+MACHINE = {"packages": {f"package_{i}": "1.2.3" for i in range(8)}, "hardware": {"cpu": "a processor", "cores": 2}}
+PROGRAM = """
+import sys
+from pathlib import Path
+from benchmark.leaderboard import write_leaderboard
+print(len(write_leaderboard(Path(sys.argv[1]), "laptop", [sys.argv[2]], None).text))
+"""
+
+
+def fill(results: Path, records: int = RECORDS) -> None:
+    """Plain writes: the records need not survive a power cut."""
+    cells = itertools.product(METHODS[:18], TASKS, DATASETS, range(7))
+    draw = random.Random(0)
+    for number, (method, task, dataset, seed) in enumerate(itertools.islice(cells, records)):
+        cell = Cell(method, task, dataset, "laptop", seed)
+        values = [draw.uniform(1.0, 10.0) for _ in range(TRAJECTORIES)]
+        metrics = {"rel_l2": score(values)} | {
+            f"metric_{i:02d}": score(values[i:] + values[:i]) for i in range(SECONDARY)
+        }
+        parts = {"settings": SETTINGS, "metrics": metrics, "cost": COST, "provenance": PROVENANCE | MACHINE}
+        record = new_record(cell, "done", frames=None, **parts)
+        if number % 50 == 0:
+            record = new_record(cell, "unsupported", reason=f"reason {number % 7}", provenance=PROVENANCE)
+        path = cell.path(results)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(record, indent=1, sort_keys=True))
+
+
+def seconds(results: Path, format: str) -> tuple[float, float]:
+    """Wall and processor time of a whole process."""
+    start, used = time.perf_counter(), _processor()
+    subprocess.run([sys.executable, "-c", PROGRAM, str(results), format], check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - start, _processor() - used
+
+
+def _processor() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        fill(Path(folder))
+        times = {format: min(seconds(Path(folder), format) for _ in range(3)) for format in FORMATS}
+    print(f"{RECORDS} records; bound {BOUND} s")
+    print(f"{'format':<8}{'seconds':>9}{'ratio':>8}{'processor seconds':>20}")
+    for format, (wall, processor) in times.items():
+        print(f"{format:<8}{wall:>9.2f}{wall / BOUND:>8.2f}{processor:>20.2f}")
+
+
+if __name__ == "__main__":
+    main()
