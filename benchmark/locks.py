@@ -1,0 +1,73 @@
+"""File locks that die with their process, so that several processes can share one results folder.
+
+POSIX record locks (`fcntl.lockf`): the kernel drops them when the holder ends, however it ends, and a forked child does
+not inherit them. They exclude processes, not threads: a process takes a path once at a time. The file is removed on
+release, so a clean run leaves none behind.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def hold(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Hold the lock, waiting for it as long as it takes; `waiting` is called once if somebody else has it."""
+    handle = _take(path, block=False)
+    if handle is None:
+        waiting()
+        handle = _take(path, block=True)
+    assert handle is not None
+    try:
+        yield
+    finally:
+        _release(path, handle)
+
+
+@contextmanager
+def attempt(path: Path) -> Iterator[bool]:
+    """Hold the lock if it is free: yields whether it was."""
+    handle = _take(path, block=False)
+    try:
+        yield handle is not None
+    finally:
+        if handle is not None:
+            _release(path, handle)
+
+
+def _take(path: Path, block: bool) -> int | None:
+    """The locked file's descriptor, or None if somebody has it and we do not wait."""
+    while True:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.lockf(handle, fcntl.LOCK_EX | (0 if block else fcntl.LOCK_NB))
+            if _is_current(path, handle):
+                return handle
+        except OSError as error:
+            os.close(handle)
+            if error.errno in (errno.EACCES, errno.EAGAIN):
+                return None
+            raise
+        except BaseException:
+            os.close(handle)
+            raise
+        os.close(handle)  # the last holder removed this file between our open and our lock: take the new one
+
+
+def _is_current(path: Path, handle: int) -> bool:
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(handle))
+    except FileNotFoundError:
+        return False
+
+
+def _release(path: Path, handle: int) -> None:
+    """Removed while still held, so that nobody can hold a removed file and believe it is the lock."""
+    path.unlink(missing_ok=True)
+    os.close(handle)

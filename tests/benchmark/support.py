@@ -1,0 +1,53 @@
+"""Requests over the toy plugin, and records without what may differ from run to run."""
+
+from __future__ import annotations
+
+import copy
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmark.request import Request
+
+TOY = Path(__file__).with_name("toy.py")
+TIMINGS = ("fit_seconds", "fit_cached", "predict_seconds", "peak_memory_mb")
+
+
+def toy_request(root: Path, **changes: Any) -> Request:
+    values = {
+        "methods": ("learn",),
+        "tasks": ("fwd_full",),
+        "datasets": ("toy",),
+        "profile": "smoke",
+        "device": "cpu",
+        "plugins": (TOY,),
+        "results": root / "results",
+        "runs": root / "runs",
+        "data": root / "data",
+    }
+    return Request(**(values | changes))
+
+
+def comparable(record: dict[str, Any]) -> dict[str, Any]:
+    """A record without timings and time stamps."""
+    record = copy.deepcopy(record)
+    for name in TIMINGS:
+        record.get("cost", {}).pop(name, None)
+    record["provenance"].pop("created")
+    return record
+
+
+def is_alive(pid: int) -> bool:
+    """Running, and not merely waiting to be reaped."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def gone(pids: list[int], seconds: float = 20.0) -> bool:
+    """Whether all these processes end within a generous time."""
+    deadline = time.monotonic() + seconds
+    while any(map(is_alive, pids)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return not any(map(is_alive, pids))
