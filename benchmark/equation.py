@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar
 
+import torch
 from torch import Tensor
 
 from benchmark.core import Grid
@@ -62,9 +63,10 @@ class Equation(ABC):
         return total
 
     def relative_residual(self, u: Tensor, static: Tensor | None, grid: Grid) -> Tensor:
-        """||sum of terms|| / sum of ||term|| for each trajectory (B,), between 0 and 1."""
+        """||sum of terms|| / sum of ||term|| for each trajectory (B,), between 0 and 1; 0 where every term vanishes."""
         terms = [t.flatten(1) for t in self.terms(u, static, grid).values()]
-        return sum(terms).norm(dim=1) / sum(t.norm(dim=1) for t in terms)
+        size = sum(t.norm(dim=1) for t in terms)
+        return sum(terms).norm(dim=1) / size.clamp(min=torch.finfo(size.dtype).tiny)
 
     def pointwise(self, fields: Mapping[str, Tensor], static: Tensor | None, d: Autograd) -> dict[str, Tensor]:
         """Residuals at scattered points: the equation and the closure, each (N,)."""

@@ -102,7 +102,9 @@ class Autograd:
 
     def __call__(self, u: Tensor, axes: str) -> Tensor:
         for axis in axes:
-            (gradient,) = torch.autograd.grad(u.sum(), self.points, create_graph=True)  # (N, 3)
+            if not u.requires_grad:  # a constant
+                return torch.zeros_like(u)
+            (gradient,) = torch.autograd.grad(u.sum(), self.points, create_graph=True, materialize_grads=True)  # (N, 3)
             u = gradient[:, "txy".index(axis)]
         return u
 

@@ -113,8 +113,8 @@ class AllenCahn(Dataset):
     source = "Herde et al., Poseidon, NeurIPS 2024 (arXiv 2405.19101), dataset ACE"
     profiles = {
         "paper": PAPER,
-        "laptop": replace(PAPER, sizes=Sizes(32, 8, 1024, 32, 32), zoom=4.0),
-        "smoke": replace(PAPER, sizes=Sizes(16, 4, 16, 4, 4), zoom=8.0),
+        "laptop": replace(PAPER, sizes=Sizes(32, 8, 1024, 32, 32), zoom=6.0),
+        "smoke": replace(PAPER, sizes=Sizes(16, 4, 16, 4, 4), zoom=10.0),
     }
 
     def equation(self) -> AllenCahnEquation:

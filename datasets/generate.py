@@ -10,6 +10,8 @@ import fcntl
 import multiprocessing
 import os
 import pickle
+import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -31,7 +33,11 @@ Progress = Callable[[str, int, int], None]  # (what, done, total)
 
 
 def ensure_data(
-    dataset: Dataset, root: Path, splits: Sequence[Split] = SPLITS, progress: Progress | None = None, device: str = "cpu"
+    dataset: Dataset,
+    root: Path,
+    splits: Sequence[Split] = SPLITS,
+    progress: Progress | None = None,
+    device: str = "cpu",
 ) -> None:
     """Generate whatever is missing, once, however many processes ask for it."""
     for split in splits:
@@ -92,11 +98,12 @@ def _tile(dataset: Dataset, split: Split, runs: list[int], frames: int, device: 
 
 def _pooled(dataset: Dataset, split: Split, tiles: list[list[int]], frames: int, workers: int) -> Iterator[Tile]:
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context) as pool:
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=_end_with, initargs=(os.getpid(),)) as pool:
         running: set[Future[Tile]] = set()
         try:
             for runs in tiles:
-                running.add(pool.submit(_tile, dataset, split, runs, frames))
+                with _main_hidden():
+                    running.add(pool.submit(_tile, dataset, split, runs, frames))
                 if len(running) >= 2 * workers:  # bounds memory
                     done, running = wait(running, return_when=FIRST_COMPLETED)
                     yield from (future.result() for future in done)
@@ -106,10 +113,35 @@ def _pooled(dataset: Dataset, split: Split, tiles: list[list[int]], frames: int,
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _picklable(dataset: Dataset) -> bool:
-    """A dataset out of a plugin file cannot be sent to a worker."""
+@contextmanager
+def _main_hidden() -> Iterator[None]:
+    """A spawned worker would run the user's script again; it needs nothing of it."""
+    main = sys.modules["__main__"]
+    kept = {name: vars(main).pop(name) for name in ("__spec__", "__file__") if name in vars(main)}
+    main.__spec__ = None
     try:
-        return not type(dataset).__module__.startswith("benchmark_plugin_") and bool(pickle.dumps(dataset))
+        yield
+    finally:
+        vars(main).update(kept)
+
+
+def _end_with(parent: int) -> None:
+    """A worker whose parent was killed would wait for work for ever: let it look, and leave."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _picklable(dataset: Dataset) -> bool:
+    """A dataset out of a plugin file, or of the script itself, cannot be sent to a worker."""
+    if type(dataset).__module__.startswith(("benchmark_plugin_", "__main__")):
+        return False
+    try:
+        return bool(pickle.dumps(dataset))
     except (pickle.PicklingError, AttributeError, TypeError):
         return False
 

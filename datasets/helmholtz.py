@@ -27,6 +27,7 @@ class Settings:
     k: float = 1.0
     alpha: float = 2.0  # smoothness of the source
     tau: float = 3.0  # its inverse length scale
+    strength: float = 1.0  # multiplies the source
     seed: int = 0
 
 
@@ -66,8 +67,8 @@ class Helmholtz(Dataset):
     frame_names = ("a", "u")
     profiles = {
         "paper": PAPER,
-        "laptop": replace(PAPER, sizes=Sizes(32, 2, 1024, 32, 32)),
-        "smoke": replace(PAPER, sizes=Sizes(16, 2, 16, 4, 4)),
+        "laptop": replace(PAPER, sizes=Sizes(32, 2, 1024, 32, 32), alpha=8.0, strength=18.0),
+        "smoke": replace(PAPER, sizes=Sizes(16, 2, 16, 4, 4), alpha=8.0, strength=18.0),
     }
 
     def equation(self) -> HelmholtzEquation:
@@ -88,5 +89,5 @@ class Helmholtz(Dataset):
         fields = [
             neumann_field(s.sizes.resolution, s.alpha, s.tau, generator(self.name, s.seed, split, i)) for i in indices
         ]
-        a = (torch.stack(fields) * inside).to(device)
+        a = (s.strength * torch.stack(fields) * inside).to(device)
         return self.equation().solve(a[..., None], None, grid).to(dtype), None

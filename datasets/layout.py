@@ -67,8 +67,14 @@ def create_skeleton(path: Path, dataset: Dataset, runs: int, grid: Grid, source:
     """A file with everything but the values: space is reserved, so that later writes touch no HDF5 structure."""
     with h5py.File(path, "w", libver=("v110", "v110")) as file:
         file.attrs.update(
-            dataset_name=dataset.name, grid_type="cartesian", n_spatial_dims=2, n_trajectories=runs,
-            source=source, recipe=recipe_json, fingerprint="0" * 64, simulation_parameters=[],
+            dataset_name=dataset.name,
+            grid_type="cartesian",
+            n_spatial_dims=2,
+            n_trajectories=runs,
+            source=source,
+            recipe=recipe_json,
+            fingerprint="0" * 64,
+            simulation_parameters=[],
         )
         _write_dimensions(file, grid)
         _write_boundary(file, grid)
@@ -95,8 +101,9 @@ def _write_boundary(file: h5py.File, grid: Grid) -> None:
     kind = {"periodic": "PERIODIC", "absorbing": "OPEN", "dirichlet": "WALL"}[grid.boundary]
     for axis, n in zip("xy", grid.shape, strict=True):
         group = file.create_group(f"boundary_conditions/{axis}_{grid.boundary}")
-        group.attrs.update(associated_dims=[axis], bc_type=kind, associated_fields=[], sample_varying=False,
-                           time_varying=False)
+        group.attrs.update(
+            associated_dims=[axis], bc_type=kind, associated_fields=[], sample_varying=False, time_varying=False
+        )
         mask = np.zeros(n, dtype=bool)
         mask[[0, -1]] = True
         group["mask"] = mask

@@ -54,8 +54,8 @@ class NavierStokes(Dataset):
     channels = ("w",)
     profiles = {
         "paper": PAPER,
-        "laptop": replace(PAPER, sizes=Sizes(32, 8, 1024, 32, 32), alpha=5.0),
-        "smoke": replace(PAPER, sizes=Sizes(16, 4, 16, 4, 4), alpha=5.0),
+        "laptop": replace(PAPER, sizes=Sizes(32, 8, 1024, 32, 32), alpha=7.5, strength=4.0),
+        "smoke": replace(PAPER, sizes=Sizes(16, 4, 16, 4, 4), alpha=10.0, strength=6.0),
     }
 
     def equation(self) -> NavierStokesEquation:

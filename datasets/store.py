@@ -26,9 +26,7 @@ from datasets.writer import fingerprint
 class StoredTrajectories:
     """A `TrajectorySet` over one file: clips of `grid` cut out of the stored runs."""
 
-    def __init__(
-        self, path: Path, grid: Grid, equation: Equation, runs: int, clips: int, stride: int, count: int
-    ):
+    def __init__(self, path: Path, grid: Grid, equation: Equation, runs: int, clips: int, stride: int, count: int):
         self.path, self.grid, self.equation = path, grid, equation
         self.clips, self.stride, self.count = clips, stride, count  # clips of a run, frames between them, clips in all
         with open_checked(path) as file:
@@ -110,8 +108,10 @@ def open_checked(path: Path) -> h5py.File:
     missing = [key for key in ("recipe", "source", "fingerprint") if key not in file.attrs]
     if missing or "digests" not in file:
         file.close()
-        raise DataError(f"{path}: not a data file of this suite (no attribute {', '.join(missing) or 'digests'}); "
-                        "bring it in with `data import`")
+        raise DataError(
+            f"{path}: not a data file of this suite (no attribute {', '.join(missing) or 'digests'}); "
+            "bring it in with `data import`"
+        )
     return file
 
 

@@ -19,7 +19,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -40,7 +40,7 @@ class VorticityFlow:
         drag: float = 0.0,
         forcing: Callable[[Tensor, Tensor], Tensor] | None = None,
         dtype: torch.dtype = torch.float32,
-        device: object = "cpu",
+        device: Any = "cpu",
     ):
         if n % 2 or n < 8:
             raise ValueError(f"resolution: expected an even number of points, 8 or more, got {n}")
@@ -142,8 +142,6 @@ class VorticityFlow:
         return w_hat
 
 
-
-
 @dataclass(frozen=True)
 class VorticityEquation(Equation):
     """w_t + v . grad w - nu Lap w + drag w - f = 0, with the stream function psi as second unknown."""
@@ -176,7 +174,7 @@ class VorticityEquation(Equation):
         w = u[..., 0]
         return {"w": w, "psi": -Fourier(grid, w).inverse_laplacian(w)}
 
-    def flow(self, n: int, dtype: torch.dtype, device: object) -> VorticityFlow:
+    def flow(self, n: int, dtype: torch.dtype, device: Any) -> VorticityFlow:
         return VorticityFlow(n, self.length, self.nu, self.drag, self.forcing, dtype, device)
 
     def solve(self, first: Tensor, static: Tensor | None, grid: Grid) -> Tensor:

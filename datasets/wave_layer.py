@@ -117,7 +117,7 @@ class WaveLayer(Dataset):
     static_names = ("c",)
     profiles = {
         "paper": PAPER,
-        "laptop": replace(PAPER, sizes=Sizes(32, 8, 1024, 32, 32), width_scale=2.5),
+        "laptop": replace(PAPER, sizes=Sizes(32, 8, 1024, 32, 32), width_scale=3.0),
         "smoke": replace(PAPER, sizes=Sizes(16, 4, 16, 4, 4), width_scale=4.0),
     }
 

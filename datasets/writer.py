@@ -29,8 +29,9 @@ class SplitWriter:
     def __init__(self, path: Path, dataset: Dataset, runs: int, grid: Grid, source: str, recipe: dict):
         self.path, self.runs = path, runs
         self.part, self.journal = path.with_suffix(".hdf5.part"), path.with_suffix(".hdf5.journal")
-        self.header = json.dumps({"runs": runs, "frames": len(grid.times), "source": source, "recipe": recipe},
-                                 sort_keys=True)
+        self.header = json.dumps(
+            {"runs": runs, "frames": len(grid.times), "source": source, "recipe": recipe}, sort_keys=True
+        )
         self.recipe_json = json.dumps(recipe, sort_keys=True)
         self.done: dict[int, str] = {}  # run -> sha256
         with explain_os_error(path):
@@ -60,10 +61,14 @@ class SplitWriter:
     def write(self, runs: list[int], u: np.ndarray, static: np.ndarray | None) -> None:
         """Values (len(runs), T, H, W, C) and (len(runs), H, W, Cs)."""
         if not np.isfinite(u).all():
-            raise DataError(f"{self.path}: non-finite values in run {_first_bad(runs, u)}; lower the time step or check the input")
+            raise DataError(
+                f"{self.path}: non-finite values in run {_first_bad(runs, u)}; lower the time step or check the input"
+            )
         with explain_os_error(self.path), open(self.part, "r+b") as file:
-            digests = [self._write_run(file.fileno(), i, u[k], None if static is None else static[k])
-                       for k, i in enumerate(runs)]
+            digests = [
+                self._write_run(file.fileno(), i, u[k], None if static is None else static[k])
+                for k, i in enumerate(runs)
+            ]
             os.fdatasync(file.fileno())
         with explain_os_error(self.path), open(self.journal, "a") as journal:
             journal.writelines(f"{i} {d}\n" for i, d in zip(runs, digests, strict=True))

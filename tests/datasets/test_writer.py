@@ -136,3 +136,47 @@ def test_the_pool_makes_the_same_bytes(tmp_path, monkeypatch):
     assert time.perf_counter() - began < 60
     alone, pool = (open_split(dataset, "train", tmp_path / name)[:].u for name in ("alone", "pool"))
     assert np.allclose(alone, pool, atol=1e-6)  # here in tiles of another size: equal up to the last bits
+
+
+def test_workers_leave_when_their_parent_is_killed(tmp_path):
+    program = """
+import sys
+from pathlib import Path
+from datasets import generate
+from tests.datasets import small
+generate.POOL_AFTER = -1.0
+type(small.navier_stokes()).tile = 2
+dataset = small.navier_stokes(max_dt=0.0001)  # no guard for __main__: workers do not run the script again
+generate.generate_split(dataset, "train", Path(sys.argv[1]), lambda what, done, total: print(done, flush=True))
+"""
+    script = tmp_path / "pool.py"
+    script.write_text(program)
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(p or os.getcwd() for p in sys.path),
+        "MARK": str(tmp_path),
+    }
+    process = subprocess.Popen(
+        [sys.executable, str(script), str(tmp_path)], stdout=subprocess.PIPE, text=True, env=environment
+    )
+    lines = [process.stdout.readline() for _ in range(2)]  # the second comes from a worker
+    assert all(lines)
+    process.kill()
+    process.wait()
+    deadline = time.monotonic() + 20
+    while _alive(f"MARK={tmp_path}") and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert not _alive(f"MARK={tmp_path}")
+
+
+def _alive(mark):
+    """Processes whose environment carries the mark."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open(f"/proc/{entry}/environ", "rb") as file:
+                    if mark.encode() in file.read().split(b"\0"):
+                        found.append(entry)
+            except OSError:
+                continue
+    return found
