@@ -1,6 +1,6 @@
 """Cells and their records: one JSON file a cell, written atomically. Needs neither torch nor numpy.
 
-    results/<profile>/<dataset>/<task>/<method>-s<seed>.json
+results/<profile>/<dataset>/<task>/<method>-s<seed>.json
 """
 
 from __future__ import annotations
@@ -75,10 +75,14 @@ def read_record(path: Path, parse: Callable[[str], Any] = json.loads) -> dict[st
         schema, state, cell = int(record["schema"]), record["state"], record["cell"]
         found = Cell(**cell)
     except (ValueError, KeyError, TypeError) as error:
-        raise RecordError(f"{path}: not a record ({type(error).__name__}: {error}); move it away or run the cell again "
-                          "with --overwrite") from error
+        raise RecordError(
+            f"{path}: not a record ({type(error).__name__}: {error}); move it away or run the cell again "
+            "with --overwrite"
+        ) from error
     if schema > SCHEMA:
-        raise RecordError(f"{path}: written by a newer suite (schema {schema}, this one reads {SCHEMA}); update the suite")
+        raise RecordError(
+            f"{path}: written by a newer suite (schema {schema}, this one reads {SCHEMA}); update the suite"
+        )
     if state not in STATES:
         raise RecordError(f"{path}: unknown state {state!r}; expected one of {', '.join(STATES)}")
     if found.path(Path()).parts != path.parts[-4:]:

@@ -85,11 +85,7 @@ class Registry:
         if not path.is_file():
             raise PluginError(f"plugin {path}: no such file")
         module = _import_file(path)
-        found = [
-            (kind, name, target)
-            for kind in KINDS
-            for name, target in _table(module, kind, path).items()
-        ]
+        found = [(kind, name, target) for kind in KINDS for name, target in _table(module, kind, path).items()]
         if not found:
             raise PluginError(f"plugin {path}: expected a dict METHODS, TASKS or DATASETS of name -> class, found none")
         for kind, name, target in found:
@@ -98,7 +94,7 @@ class Registry:
 
 
 def _any_entry_points() -> bool:
-    """Whether an installed package registers anything. `importlib.metadata` knows too, but takes longer than `list` may."""
+    """Whether an installed package registers anything: `importlib.metadata` would take longer than `list` may."""
     groups = tuple(f"[benchmark.{kind}]".encode() for kind in KINDS)
     for folder in map(Path, sys.path):
         for path in folder.glob("*.*-info/entry_points.txt") if folder.is_dir() else ():

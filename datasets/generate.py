@@ -161,7 +161,9 @@ def locked(path: Path) -> Iterator[None]:
     """One process at a time; a dead one's lock is gone with it."""
     with explain_os_error(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle = open(path.with_name(f".{path.stem}.lock"), "w")
-    with handle:
+        handle = os.open(path.with_name(f".{path.stem}.lock"), os.O_RDWR | os.O_CREAT)
+    try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
+    finally:
+        os.close(handle)

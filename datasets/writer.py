@@ -134,10 +134,11 @@ def explain_os_error(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        elsewhere = "choose another folder with BENCHMARK_DATA"
         remedy = {
-            errno.ENOSPC: "the disk is full: free some space or choose another folder with BENCHMARK_DATA, then run the same "
-            "command again; what is written is kept",
-            errno.EACCES: "no permission to write: choose another folder with BENCHMARK_DATA or change the folder's mode",
-            errno.EROFS: "the file system is read-only: choose another folder with BENCHMARK_DATA",
+            errno.ENOSPC: f"the disk is full: free some space and run the same command again (what is written is kept), "
+            f"or {elsewhere}",
+            errno.EACCES: f"no permission to write: {elsewhere}, or change the folder's mode",
+            errno.EROFS: f"the file system is read-only: {elsewhere}",
         }.get(error.errno or 0, str(error))
         raise DataError(f"{path}: {remedy}") from error

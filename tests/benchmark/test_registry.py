@@ -47,7 +47,10 @@ def test_a_plugin_file_adds_a_method(tmp_path):
         ("METHODS = ['zero']", "METHODS must be a dict"),
         ("import no_such_module", "ModuleNotFoundError"),
         ("def f(:", "SyntaxError"),
-        (PLUGIN.replace('"zero": Zero', '"kriging": Zero'), "'kriging' of plugin .* is registered already by the suite"),
+        (
+            PLUGIN.replace('"zero": Zero', '"kriging": Zero'),
+            "'kriging' of plugin .* is registered already by the suite",
+        ),
     ],
 )
 def test_bad_plugins_say_what_is_wrong(tmp_path, content, message):
@@ -92,7 +95,17 @@ def package(tmp_path):
         """)
     )
     target = tmp_path / "site"
-    command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--target", str(target)]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        "--no-deps",
+        "--no-build-isolation",
+        "--target",
+        str(target),
+    ]
     subprocess.run([*command, str(source)], check=True, capture_output=True, timeout=120)
     return target
 
@@ -102,7 +115,9 @@ def test_an_installed_package_registers_its_methods(package, monkeypatch):
     known = registry()
     assert known.load("methods", "zero").profiles
     assert known.origin["methods", "zero"] == "package zero-method"
-    assert "registered already by the suite" in known.broken["package zero-method:mean"]  # reported, nothing else is down
+    assert (
+        "registered already by the suite" in known.broken["package zero-method:mean"]
+    )  # reported, nothing else is down
     with pytest.raises(PluginError, match="gone"):
         known.load("methods", "gone")
     assert known.load("methods", "mean").__module__ == "methods.mean"

@@ -1,0 +1,62 @@
+"""The command line: one file a verb, each with `add(subparsers)` and `execute(arguments) -> exit code`.
+
+Exit codes: 0 all fine, 1 something failed, 2 usage, 130 interrupted. Messages and progress go to stderr; with --json
+one JSON document, and nothing else, goes to stdout. Verbs import what they need inside `execute`, so that `list` is
+instant.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+VERBS = {
+    "list": "listing",
+    "describe": "describe",
+    "run": "run",
+    "leaderboard": "leaderboard",
+    "data": "data",
+    "check": "check",
+    "doctor": "doctor",
+}
+
+EXAMPLES = """examples:
+  python -m benchmark list methods
+  python -m benchmark run --method kriging --task cont_3
+  python -m benchmark run --method all --task all --dataset all --profile smoke
+  python -m benchmark leaderboard --format md
+  python -m benchmark check my_method.py
+"""
+
+
+def parser(verbs_wanted: Sequence[str] = tuple(VERBS)) -> argparse.ArgumentParser:
+    result = argparse.ArgumentParser(
+        prog="python -m benchmark",
+        description="Compare learned PDE solvers on the same data, the same observations and the same scores.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    verbs = result.add_subparsers(dest="verb", metavar="VERB", required=True)
+    for name in verbs_wanted:
+        importlib.import_module(f"benchmark.cli.{VERBS[name]}").add(verbs)
+    return result
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    argv = sys.argv[1:] if argv is None else list(argv)
+    wanted = argv[:1] if argv and argv[0] in VERBS else tuple(VERBS)  # one verb's file is read, not all
+    arguments = parser(wanted).parse_args(argv)
+    try:
+        return arguments.execute(arguments)
+    except KeyboardInterrupt:
+        print("interrupted; run the same command again to go on", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # `... | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except ValueError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1 if type(error).__name__ in ("DataError", "FolderError", "RecordError") else 2

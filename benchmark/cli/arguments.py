@@ -1,0 +1,58 @@
+"""Arguments that several verbs share."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def add_verb(verbs: argparse._SubParsersAction, name: str, help: str, examples: str = "") -> argparse.ArgumentParser:
+    return verbs.add_parser(
+        name,
+        help=help,
+        description=help[0].upper() + help[1:] + ".",
+        epilog=f"examples:\n{examples}" if examples else None,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print one JSON document on stdout and nothing else")
+
+
+def add_profile(parser: argparse.ArgumentParser, default: str = "laptop") -> None:
+    parser.add_argument("--profile", default=default, metavar="P", help=f"smoke, laptop or paper (default: {default})")
+
+
+def add_data(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--data", type=Path, default=None, metavar="DIR", help="data folder (default: $BENCHMARK_DATA or data/)"
+    )
+
+
+def add_plugin(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--plugin",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a Python file with METHODS, TASKS or DATASETS",
+    )
+
+
+def add_set(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="change a setting, e.g. width=32"
+    )
+
+
+def data_root(given: Path | None) -> Path:
+    return given or Path(os.environ.get("BENCHMARK_DATA") or "data")
+
+
+def names(values: Sequence[str]) -> tuple[str, ...]:
+    """Repeated and comma-separated lists: `--task a,b --task c`."""
+    return tuple(dict.fromkeys(part for value in values for part in value.split(",") if part))

@@ -1,0 +1,46 @@
+"""`leaderboard`: tables out of the records, the same bytes for the same records."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from benchmark.cli.arguments import add_profile, add_verb, names
+
+FORMATS = ("md", "latex", "csv", "json", "html")
+
+
+def add(verbs: argparse._SubParsersAction) -> None:
+    parser = add_verb(
+        verbs, "leaderboard", "write leaderboards from the records",
+        "  python -m benchmark leaderboard\n  python -m benchmark leaderboard --format md,html --output leaderboard\n",
+    )  # fmt: skip
+    add_profile(parser)
+    parser.add_argument("--format", default="md", metavar="F", help=f"{', '.join(FORMATS)} or all (default: md)")
+    parser.add_argument("--results", type=Path, default=Path("results"), metavar="DIR", help="default: results/")
+    parser.add_argument("--output", type=Path, metavar="DIR", help="write files there (default: print)")
+    parser.set_defaults(execute=execute)
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    from benchmark.leaderboard import write_leaderboard
+    from benchmark.registry import near
+
+    formats = FORMATS if arguments.format == "all" else names([arguments.format])
+    for name in formats:
+        if name not in FORMATS:
+            raise ValueError(f"unknown format {name!r}{near(name, FORMATS)}")
+    if arguments.output is None and len(formats) > 1:
+        raise ValueError("several formats need a folder: --output DIR")
+    folder = arguments.results / arguments.profile
+    if not folder.is_dir():
+        raise ValueError(f"{folder}: no records there; run some cells first, or name the folder with --results")
+    written = write_leaderboard(arguments.results, arguments.profile, formats, arguments.output)
+    if written.text is not None:
+        sys.stdout.write(written.text)
+    for path in written.paths:
+        print(path)
+    for problem in written.problems:
+        print(f"error: {problem}", file=sys.stderr)
+    return 1 if written.problems else 0

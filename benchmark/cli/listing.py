@@ -1,0 +1,81 @@
+"""`list`: what there is."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+from pathlib import Path
+
+from benchmark.cli.arguments import add_json, add_plugin, add_verb
+
+KINDS = ("methods", "tasks", "datasets", "profiles", "suites")
+PROFILE_LINES = {
+    "smoke": "seconds on a CPU: 16 x 16 points, 4 frames; what the tests use",
+    "laptop": "minutes on 2 CPU cores: 32 x 32 points, 8 frames; the default",
+    "paper": "the paper's sizes: 128 x 128 (kolmogorov 256 x 256) points, 20 frames; for GPUs",
+}
+
+
+def add(verbs: argparse._SubParsersAction) -> None:
+    parser = add_verb(
+        verbs, "list", "list methods, tasks, datasets, profiles or suites", "  python -m benchmark list tasks\n"
+    )
+    parser.add_argument("kind", nargs="?", choices=KINDS, help="default: everything")
+    add_plugin(parser)
+    add_json(parser)
+    parser.set_defaults(execute=execute)
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    from benchmark.registry import registry
+
+    known = registry(arguments.plugin)
+    found = {kind: _lines(known, kind) for kind in ([arguments.kind] if arguments.kind else KINDS)}
+    if arguments.json:
+        print(json.dumps({**found, "broken": known.broken}, indent=1))
+        return 0
+    for kind, lines in found.items():
+        print(f"{kind}:")
+        width = max(map(len, lines), default=0)
+        for name, line in lines.items():
+            print(f"  {name:<{width}}  {line}".rstrip())
+    for plugin, reason in known.broken.items():
+        print(f"broken: {plugin}: {reason}")
+    return 0
+
+
+def _lines(known, kind: str) -> dict[str, str]:
+    if kind == "profiles":
+        return PROFILE_LINES
+    if kind == "suites":
+        return {path.stem: _title(path) for path in suite_files()}
+    if kind == "tasks":
+        import tasks
+
+        return {name: tasks.SUMMARIES.get(name, "") for name in known.names(kind)}
+    return {name: _summary(known.tables[kind][name]) for name in known.names(kind)}
+
+
+def suite_files() -> list[Path]:
+    return sorted((Path(__file__).parent.parent / "suites").glob("*.yaml"))
+
+
+def _title(path: Path) -> str:
+    first = path.read_text(encoding="utf-8").split("\n", 1)[0]
+    return first.removeprefix("title:").strip().strip('"')
+
+
+def _summary(target: object) -> str:
+    """The first line of the module's docstring, read without importing the module (which may import torch)."""
+    if not isinstance(target, str):
+        return (target.__doc__ or "").strip().split("\n")[0]
+    try:
+        spec = importlib.util.find_spec(target.partition(":")[0])
+    except ImportError:
+        spec = None
+    if spec is None or not spec.origin:
+        return ""
+    with open(spec.origin, encoding="utf-8") as file:
+        first = file.readline().strip()
+    return first.strip('"') if first.startswith('"""') else ""

@@ -1,0 +1,73 @@
+"""The view of a run under way: one bar for all cells and one for each that works, or plain lines."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from benchmark.workers import Event
+
+
+class Live:
+    """Called with every event of a run."""
+
+    def __init__(self, total: int, quiet: bool = False):
+        self.total, self.quiet, self.bars, self.tasks = total, quiet, None, {}
+
+    def __enter__(self) -> Self:
+        if not self.quiet and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+            columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+            self.bars = Progress(*columns, console=Console(stderr=True))
+            self.tasks["all"] = self.bars.add_task(f"{self.total} cells", total=self.total)
+            self.bars.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        if self.bars is not None:
+            self.bars.stop()
+
+    def __call__(self, event: Event) -> None:
+        if self.quiet:
+            return
+        if self.bars is None:
+            self._line(event)
+        else:
+            self._bar(event)
+
+    def _line(self, event: Event) -> None:
+        if event.kind == "end":
+            print(f"[{event.done}/{event.total}] {event.cell}: {outcome(event.record)}", file=sys.stderr, flush=True)
+        elif event.kind == "waiting":
+            print(f"{event.cell}: {event.message or 'another process is at it'}", file=sys.stderr, flush=True)
+
+    def _bar(self, event: Event) -> None:
+        name = str(event.cell)
+        if event.kind == "end":
+            self.bars.console.print(f"{event.cell}: {outcome(event.record)}", markup=False, highlight=False)
+            self.bars.update(self.tasks["all"], completed=event.done)
+            if name in self.tasks:
+                self.bars.remove_task(self.tasks.pop(name))
+            return
+        if name not in self.tasks:
+            self.tasks[name] = self.bars.add_task(name, total=1.0)
+        text = f"{event.cell} {event.message}".rstrip()
+        self.bars.update(self.tasks[name], completed=event.fraction, description=text)
+
+
+def outcome(record: dict[str, Any] | None) -> str:
+    """One line on a record."""
+    if record is None:
+        return ""
+    if record["state"] != "done":
+        reason = (record.get("reason") or "").strip()
+        return f"{record['state']}: {reason.splitlines()[0] if reason else ''}"
+    error, cost = record["metrics"]["rel_l2"], record["cost"]
+    return (
+        f"rel_l2 {error['mean']:.3g} % [{error['low']:.3g}, {error['high']:.3g}], fit {cost['fit_seconds']:.1f} s, "
+        f"predict {cost['predict_seconds']:.3g} s a trajectory"
+    )

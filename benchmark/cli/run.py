@@ -1,0 +1,195 @@
+"""`run`: train and evaluate cells."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from benchmark.cli.arguments import add_data, add_json, add_plugin, add_set, add_verb, data_root, names
+
+EXAMPLES = """  python -m benchmark run --method kriging --task cont_3
+  python -m benchmark run --method mean,nearest --task cont_1,cont_3 --dataset all --profile smoke
+  python -m benchmark run --method my_method --task fwd_full --plugin my_method.py --set width=32
+  python -m benchmark run --suite table2 --dry-run
+"""
+
+
+def add(verbs: argparse._SubParsersAction) -> None:
+    parser = add_verb(verbs, "run", "train and evaluate method x task x dataset, skipping what is done", EXAMPLES)
+    lists = {"method": None, "task": None, "dataset": "navier_stokes"}
+    for name, default in lists.items():
+        parser.add_argument(
+            f"--{name}",
+            action="append",
+            default=None,
+            metavar=name[0].upper(),
+            help=f"one or more {name}s, comma-separated or repeated, or all"
+            + (f" (default: {default})" if default else ""),
+        )
+    parser.add_argument(
+        "--suite", metavar="NAME|FILE", help="a YAML file that names methods, tasks, datasets and seeds"
+    )
+    parser.add_argument("--profile", default=None, metavar="P", help="smoke, laptop or paper (default: laptop)")
+    parser.add_argument("--seed", action="append", default=None, metavar="N", help="one or more seeds (default: 0)")
+    parser.add_argument("--samples", type=int, default=None, metavar="S", help="samples a trajectory (default: 1)")
+    parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:1, ... (default: cuda if there is one)")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="settings to change, as YAML")
+    parser.add_argument("--output", type=Path, default=Path("results"), metavar="DIR", help="default: results/")
+    parser.add_argument(
+        "--runs", type=Path, default=Path("runs"), metavar="DIR", help="weights and logs (default: runs/)"
+    )
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="cells at the same time (default: 1)")
+    parser.add_argument(
+        "--executor", choices=("local", "slurm"), default="local", help="where cells run (default: local)"
+    )
+    parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="end a cell that takes longer")
+    parser.add_argument("--limit", type=int, metavar="N", help="only the first N test trajectories")
+    parser.add_argument("--mask-seed", type=int, default=0, metavar="N", help="of the test masks (default: 0)")
+    parser.add_argument("--overwrite", action="store_true", help="run cells again that are done")
+    parser.add_argument("--dry-run", action="store_true", help="print the plan and its cost, run nothing")
+    for common in (add_data, add_set, add_plugin, add_json):
+        common(parser)
+    parser.set_defaults(execute=execute)
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    if arguments.executor == "slurm":
+        raise ValueError(
+            "--executor slurm: not available yet; run locally, or wrap this command in your own job script"
+        )
+    from benchmark.plan import plan
+
+    request = make_request(arguments)
+    planned = plan(request)
+    if arguments.dry_run:
+        return show_plan(planned, arguments.json)
+    from benchmark.cli.live import Live
+    from benchmark.workers import execute as execute_cells
+
+    with Live(len(planned), quiet=arguments.json) as live:
+        records = execute_cells(request, planned, live)
+    show_records(records, arguments)
+    return exit_code(records)
+
+
+def make_request(arguments: argparse.Namespace) -> Any:
+    from benchmark.request import Request, read_suite
+
+    values: dict[str, Any] = read_suite(suite_path(arguments.suite)) if arguments.suite else {}
+    for key in ("method", "task", "dataset"):
+        if getattr(arguments, key):
+            values[f"{key}s"] = names(getattr(arguments, key))
+    missing = [key for key in ("methods", "tasks") if key not in values]
+    if missing:
+        raise ValueError(f"--{missing[0][:-1]} is missing; name one, or all, or a --suite")
+    if arguments.seed:
+        values["seeds"] = tuple(_seed(s) for s in names(arguments.seed))
+    given = {"profile": arguments.profile, "samples": arguments.samples}
+    values |= {k: v for k, v in given.items() if v is not None}
+    return Request(
+        **values, device=arguments.device, overrides=tuple(arguments.set), config=arguments.config,
+        plugins=tuple(arguments.plugin), results=arguments.output, runs=arguments.runs, data=data_root(arguments.data),
+        jobs=arguments.jobs, time_limit=arguments.time_limit, limit=arguments.limit, overwrite=arguments.overwrite,
+        mask_seed=arguments.mask_seed,
+    )  # fmt: skip
+
+
+def _seed(text: str) -> int:
+    if not text.isdigit():
+        raise ValueError(f"--seed: expected numbers like 0,1,2, got {text!r}")
+    return int(text)
+
+
+def suite_path(name: str) -> Path:
+    """A file, or the name of a suite that comes with the package."""
+    from benchmark.cli.listing import suite_files
+    from benchmark.registry import near
+
+    known = {path.stem: path for path in suite_files()}
+    if name in known:
+        return known[name]
+    if not Path(name).is_file():
+        raise ValueError(f"unknown suite {name!r}{near(name, known)}; or give a YAML file")
+    return Path(name)
+
+
+def show_plan(planned: list[Any], as_json: bool) -> int:
+    from dataclasses import asdict
+
+    rows = [
+        {
+            "cell": asdict(p.cell),
+            "state": p.state,
+            "action": p.action,
+            "reason": p.reason,
+            "estimate": asdict(p.estimate),
+        }
+        for p in planned
+    ]
+    todo = [p.estimate for p in planned if p.action == "run"]
+    total = {
+        "cells": len(planned),
+        "to_run": len(todo),
+        "seconds": sum(e.seconds or 0 for e in todo),
+        "unknown_seconds": sum(e.seconds is None for e in todo),
+        "memory_mb": max((e.memory_mb for e in todo), default=0.0),
+        "disk_mb": sum(e.disk_mb for e in todo),
+    }
+    if as_json:
+        print(json.dumps({"cells": rows, "total": total}, indent=1))
+        return 0
+    from tabulate import tabulate
+
+    table = []
+    for p in planned:
+        time = _seconds(p.estimate.seconds) if p.action == "run" else "-"
+        table.append([*asdict(p.cell).values(), p.state, time, p.reason[:70]])
+    print(tabulate(table, ["method", "task", "dataset", "profile", "seed", "state", "time", "reason"]))
+    unknown = f" (+ {total['unknown_seconds']} cells of unknown length)" if total["unknown_seconds"] else ""
+    print(f"\n{total['to_run']} of {total['cells']} cells to run: about {_seconds(total['seconds'])}{unknown}, "
+          f"up to {total['memory_mb']:.0f} MB of memory, {total['disk_mb']:.0f} MB of disk")  # fmt: skip
+    return 0
+
+
+def _seconds(value: float | None) -> str:
+    if value is None:
+        return "?"
+    return f"{value:.0f} s" if value < 120 else f"{value / 60:.0f} min" if value < 7200 else f"{value / 3600:.1f} h"
+
+
+def show_records(records: list[dict[str, Any]], arguments: argparse.Namespace) -> None:
+    if arguments.json:
+        print(json.dumps({"records": records}, indent=1))
+        return
+    from tabulate import tabulate
+
+    print(tabulate([_row(r) for r in records], ["method", "task", "dataset", "seed", "rel_l2 %", "95 %", "fit s",
+                                                "predict s", "state"]))  # fmt: skip
+    counts = {state: sum(r["state"] == state for r in records) for state in dict.fromkeys(r["state"] for r in records)}
+    print("\n" + ", ".join(f"{n} {state}" for state, n in counts.items()) + f"; records in {arguments.output}/")
+
+
+def _row(record: dict[str, Any]) -> list[Any]:
+    cell, cost = record["cell"], record.get("cost") or {}
+    head = [cell["method"], cell["task"], cell["dataset"], cell["seed"]]
+    if record["state"] != "done":
+        return [*head, "", "", "", "", f"{record['state']}: {(record.get('reason') or '').splitlines()[0][:80]}"]
+    error = record["metrics"]["rel_l2"]
+    interval = f"{error['low']:.3g} - {error['high']:.3g}"
+    return [
+        *head,
+        f"{error['mean']:.3g}",
+        interval,
+        f"{cost['fit_seconds']:.1f}",
+        f"{cost['predict_seconds']:.3g}",
+        "done",
+    ]
+
+
+def exit_code(records: list[dict[str, Any]]) -> int:
+    states = [r["state"] for r in records]
+    if any(state in ("failed", "timeout", "oom") for state in states):
+        return 1
+    return 2 if states == ["unsupported"] else 0

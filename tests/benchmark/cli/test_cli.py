@@ -1,0 +1,118 @@
+import json
+import subprocess
+import sys
+
+import pytest
+
+from benchmark.cli import main
+
+
+def run(capsys, *arguments):
+    code = main([str(a) for a in arguments])
+    return code, *capsys.readouterr()
+
+
+def test_list_names_everything(capsys):
+    code, out, _ = run(capsys, "list")
+    assert code == 0
+    for name in ("kriging", "cont_3", "wave_layer", "laptop"):
+        assert name in out
+    code, out, _ = run(capsys, "list", "methods", "--json")
+    assert code == 0 and "kriging" in json.loads(out)["methods"]
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["--help"], ["leaderboard", "--help"], ["run", "--help"]])
+def test_light_commands_import_nothing_heavy(arguments):
+    program = (
+        "import sys\nfrom benchmark.cli import main\n"
+        f"try: main({arguments!r})\nexcept SystemExit: pass\n"
+        "heavy = {'torch', 'numpy', 'pandas', 'h5py', 'scipy', 'rich'} & set(sys.modules)\nassert not heavy, heavy"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("name", ["kriging", "cont_3", "helmholtz", "wave_layer", "long_range", "solver"])
+def test_describe_shows_a_card(capsys, name):
+    code, out, _ = run(capsys, "describe", name)
+    assert code == 0 and "source" in out
+    code, out, _ = run(capsys, "describe", name, "--json", "--profile", "smoke")
+    assert code == 0 and json.loads(out)
+
+
+def test_describe_counts_sensors(capsys):
+    _, out, _ = run(capsys, "describe", "cont_3", "--json", "--profile", "paper")
+    assert json.loads(out)["observed"]["navier_stokes"].startswith("492 of 16384 sites in 20 of 20")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["describe", "krigin"], "did you mean kriging"),
+        (["run", "--method", "krigin", "--task", "cont_3"], "did you mean kriging"),
+        (["run", "--method", "kriging", "--task", "cont3"], "did you mean cont_3"),
+        (["run", "--method", "kriging", "--task", "cont_3", "--dataset", "helmholz"], "did you mean helmholtz"),
+        (["run", "--method", "kriging", "--task", "cont_3", "--profile", "laptp"], "did you mean laptop"),
+        (["run", "--method", "kriging"], "--task is missing"),
+        (["run", "--method", "kriging", "--task", "cont_3", "--seed", "x"], "--seed: expected numbers"),
+        (["run", "--method", "kriging", "--task", "cont_3", "--set", "nuget=1"], "did you mean nugget"),
+        (["data", "generate", "navier"], "did you mean navier_stokes"),
+        (["data", "generate", "navier_stokes", "--set", "sizes.resolution=17"], "even"),
+        (["leaderboard", "--format", "mdd"], "unknown format 'mdd'"),
+        (["leaderboard", "--results", "nowhere"], "no records there"),
+        (["check", "nothing.py"], "no such file"),
+    ],
+)
+def test_usage_errors_name_the_remedy(capsys, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(capsys, *arguments)
+    assert code == 2 and message in err and out == ""
+    assert "Traceback" not in err
+
+
+def test_data_from_nothing_to_verified(capsys, tmp_path):
+    common = ["--profile", "smoke", "--data", tmp_path]
+    code, out, _ = run(capsys, "data", "info", "all", *common, "--json")
+    assert code == 0 and {row["state"] for row in json.loads(out)} == {"missing"}
+    code, out, err = run(capsys, "data", "generate", "all", *common)
+    assert code == 0 and "navier_stokes" in out and "train" in err
+    code, out, _ = run(capsys, "data", "verify", "all", *common, "--json")
+    assert code == 0 and {row["verdict"] for row in json.loads(out)} <= {"pass", "skip"}
+    code, out, _ = run(capsys, "data", "plot", "all", *common, "--output", tmp_path / "pictures", "--json")
+    assert code == 0 and len(list((tmp_path / "pictures").glob("*.png"))) == 5
+    (victim,) = tmp_path.glob("helmholtz/*/valid.hdf5")
+    victim.write_bytes(victim.read_bytes()[:5000])
+    code, out, err = run(capsys, "data", "verify", "helmholtz", *common)
+    assert code == 1
+
+
+def test_run_then_leaderboard(capsys, tmp_path):
+    folders = ["--output", tmp_path / "results", "--runs", tmp_path / "runs", "--data", tmp_path / "data"]
+    request = ["run", "--method", "mean,nearest", "--task", "cont_3", "--profile", "smoke", *folders]
+    code, out, _ = run(capsys, *request, "--dry-run", "--json")
+    assert code == 0 and json.loads(out)["total"]["to_run"] == 2
+    code, out, _ = run(capsys, *request, "--json")
+    records = json.loads(out)["records"]
+    assert code == 0 and [r["state"] for r in records] == ["done", "done"]
+    code, out, _ = run(capsys, *request, "--dry-run")
+    assert code == 0 and "0 of 2 cells to run" in out
+    board = ["leaderboard", "--profile", "smoke", "--results", tmp_path / "results"]
+    code, out, _ = run(capsys, *board)
+    assert code == 0 and "nearest" in out and f"{records[1]['metrics']['rel_l2']['mean']:.3g}"[:3] in out
+    code, out, _ = run(capsys, *board, "--format", "all", "--output", tmp_path / "board")
+    assert code == 0 and len(list((tmp_path / "board").iterdir())) == 5
+
+
+def test_an_unsupported_pair(capsys, tmp_path):
+    folders = ["--output", tmp_path / "results", "--runs", tmp_path / "runs", "--data", tmp_path / "data"]
+    only = ["run", "--method", "persistence", "--task", "cont_3", "--profile", "smoke", *folders]
+    code, out, _ = run(capsys, *only)
+    assert code == 2 and "unsupported" in out
+    code, out, _ = run(capsys, *only, "--method", "mean")
+    assert code == 0
+
+
+def test_doctor_reports(capsys, tmp_path):
+    code, out, _ = run(capsys, "doctor", "--data", tmp_path)
+    assert code == 0 and "torch" in out and "natten" in out
+    code, out, _ = run(capsys, "doctor", "--json", "--data", tmp_path)
+    assert json.loads(out)["device"] in ("cpu", "cuda")

@@ -1,0 +1,21 @@
+"""The example in CONTRIBUTING.md works as printed."""
+
+import re
+from pathlib import Path
+
+from benchmark.cli import main
+
+TEXT = (Path(__file__).parent.parent / "CONTRIBUTING.md").read_text()
+
+
+def test_the_example_passes_the_gate_and_runs(tmp_path, capsys):
+    (code,) = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+    path = tmp_path / "tiny_cnn.py"
+    path.write_text(code)
+    data = ["--data", str(tmp_path / "data")]
+    assert main(["check", str(path), *data]) == 0, capsys.readouterr().out
+    assert "all checks passed" in capsys.readouterr().out
+    folders = ["--output", str(tmp_path / "results"), "--runs", str(tmp_path / "runs"), *data]
+    request = ["run", "--method", "tiny_cnn,nearest", "--task", "cont_3", "--profile", "smoke", "--plugin", str(path)]
+    assert main([*request, *folders]) == 0
+    assert "tiny_cnn" in capsys.readouterr().out
