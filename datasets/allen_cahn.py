@@ -37,7 +37,7 @@ class Settings:
     decay: tuple[float, float] = (0.7, 1.0)  # r is drawn from this range
     zoom: float = 1.0
     substeps: int = 10  # a frame
-    seed: int = 0
+    seed: int = 1  # seed 0 was used while the reference methods were designed
 
 
 PAPER = Settings(Sizes(128, 20, train=14_700, valid=100, test=100))

@@ -28,7 +28,7 @@ class Settings:
     alpha: float = 2.0  # smoothness of the source
     tau: float = 3.0  # its inverse length scale
     strength: float = 1.0  # multiplies the source
-    seed: int = 0
+    seed: int = 1  # seed 0 was used while the reference methods were designed
 
 
 PAPER = Settings(Sizes(128, 2, train=50_000, valid=100, test=100))

@@ -36,16 +36,18 @@ class Settings:
     clip_stride: int = 1
     alpha: float = 2.5  # of the field a run starts from
     tau: float = 7.0
-    seed: int = 0
+    seed: int = 1  # seed 0 was used while the reference methods were designed
 
 
 PAPER = Settings(Sizes(256, 20, train=36 * 301, valid=16, test=100, long_frames=100))
 LAPTOP = replace(
     PAPER,
     sizes=Sizes(32, 8, 1024, 32, 32, 40),
-    reynolds=40.0,
+    reynolds=34.0,
+    wavenumber=2,
+    burn_in=20.0,
     coarse=0.0,
-    frame_dt=1 / 16,
+    frame_dt=1.0,
     clips_per_run=16,
     clip_stride=8,
 )
@@ -69,7 +71,7 @@ class Kolmogorov(Dataset):
     profiles = {
         "paper": PAPER,
         "laptop": LAPTOP,
-        "smoke": replace(LAPTOP, sizes=Sizes(16, 4, 16, 4, 4, 8), reynolds=20.0, clips_per_run=4, clip_stride=4),
+        "smoke": replace(LAPTOP, sizes=Sizes(16, 4, 16, 4, 4, 8), clips_per_run=4, clip_stride=4),
     }
 
     def layout(self, split: Split) -> Layout:

@@ -31,7 +31,7 @@ class Settings:
     duration: float = 1.0  # frames are duration / frames apart
     include_initial: bool = True  # frame 0 is t = 0; otherwise t = dt
     max_dt: float = 0.05
-    seed: int = 0
+    seed: int = 1  # seed 0 was used while the reference methods were designed
 
 
 PAPER = Settings(Sizes(resolution=128, frames=20, train=10_000, valid=100, test=100))

@@ -41,7 +41,7 @@ class Settings:
     duration: float = 1.0  # frames are duration / frames apart
     first_frame: int = 0  # 0: the initial state is frame 0
     courant: float = 0.5  # largest c dt / h
-    seed: int = 0
+    seed: int = 1  # seed 0 was used while the reference methods were designed
 
 
 PAPER = Settings(Sizes(128, 20, train=10_412, valid=100, test=100))

@@ -136,7 +136,7 @@ def explain_os_error(path: Path) -> Iterator[None]:
     except OSError as error:
         elsewhere = "choose another folder with BENCHMARK_DATA"
         remedy = {
-            errno.ENOSPC: f"the disk is full: free some space and run the same command again (what is written is kept), "
+            errno.ENOSPC: "the disk is full: free some space and run the same command again (what is there is kept), "
             f"or {elsewhere}",
             errno.EACCES: f"no permission to write: {elsewhere}, or change the folder's mode",
             errno.EROFS: f"the file system is read-only: {elsewhere}",

@@ -121,7 +121,7 @@ def _advice(report: dict[str, Any]) -> list[str]:
         lines.append("bfloat16 is very slow on most CPUs: training here uses float32")
     if report["load"] > report["threads"] * 0.5:
         lines.append(
-            "the machine is busy: timings will be off, and two busy torch processes slow each other down 10 times unless "
+            "the machine is busy: timings will be off, and busy torch processes slow each other down 10 times unless "
             "each has its own share of threads (--jobs does that)"
         )
     if not report["data"]["writable"]:

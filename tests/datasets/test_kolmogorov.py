@@ -14,7 +14,8 @@ F64 = torch.float64
 
 
 def turbulent(resolution: int = 32, reynolds: float = 40.0, **changes: object) -> Kolmogorov:
-    return make(Kolmogorov, "laptop", sizes={"resolution": resolution}, reynolds=reynolds, burn_in=4.0, **changes)
+    physics = {"wavenumber": 4, "burn_in": 4.0, "frame_dt": 1 / 16} | changes
+    return make(Kolmogorov, "laptop", sizes={"resolution": resolution}, reynolds=reynolds, **physics)
 
 
 def test_laminar_state_is_a_fixed_point():
@@ -29,7 +30,7 @@ def test_laminar_state_is_a_fixed_point():
 
 
 def test_laminar_state_is_reached_from_rest_at_low_reynolds_number():
-    dataset = make(Kolmogorov, "smoke", reynolds=1.0)
+    dataset = make(Kolmogorov, "smoke", reynolds=1.0, wavenumber=4)
     flow = dataset.equation().flow(16, F64, "cpu")
     w = flow.field(flow.advance(flow.modes(torch.zeros(1, 16, 16, dtype=F64)), 3.0, 1 / 128))
     y = dataset.grid(2).axes(F64)[1]
@@ -77,11 +78,12 @@ def test_stationary_spread_at_reynolds_1000():
     assert ring.argmax() == 4
 
 
-@pytest.mark.parametrize(("resolution", "reynolds", "spread"), [(32, 100.0, 3.80), (64, 200.0, 3.85)])
+@pytest.mark.parametrize(("resolution", "reynolds", "spread"), [(32, 100.0, 3.65), (64, 200.0, 3.99)])
 def test_stationary_spread_of_small_grids(resolution, reynolds, spread):
+    """Means over long runs."""
     dataset = make(Kolmogorov, "paper", sizes={"resolution": resolution}, reynolds=reynolds, frame_dt=0.25)
-    w, _ = dataset.generate("train", range(8), 21)
-    assert w.std().item() == pytest.approx(spread, rel=0.08)
+    w, _ = dataset.generate("train", range(16), 21)
+    assert w.std().item() == pytest.approx(spread, rel=0.06)
 
 
 def enstrophy_by_wavenumber(w: torch.Tensor) -> torch.Tensor:
@@ -109,7 +111,9 @@ def test_coarse_burn_in_ends_in_the_same_flow(burn_in):
     coarse = make(Kolmogorov, "paper", coarse=0.5, **changes)
     w, _ = coarse.generate("train", range(2), 3)
     assert w.isfinite().all()
-    start = periodic_modes(10, 2.5, 7.0, 1.0, generator("kolmogorov", 0, "train", 0))[None].to(torch.complex128)
+    start = periodic_modes(10, 2.5, 7.0, 1.0, generator("kolmogorov", coarse.settings.seed, "train", 0))[None].to(
+        torch.complex128
+    )
     flow = coarse.equation().flow(64, F64, "cpu")
     fine = flow.advance(torch.nn.functional.pad(start, [11] * 4), burn_in, 1 / 64)
     assert relative(w[:1, 0, ..., 0].double(), flow.field(fine)) < 0.1
@@ -123,7 +127,7 @@ def test_no_coarse_burn_in_where_half_the_grid_is_too_coarse(resolution, reynold
 
 
 def test_force_varies_along_the_last_axis():
-    dataset = make(Kolmogorov)
+    dataset = make(Kolmogorov, wavenumber=4)
     x, y = dataset.grid(4).axes(F64)
     force = dataset.equation().forcing(x, y)
     assert force.shape == (16, 16)
@@ -143,4 +147,4 @@ def test_training_runs_hold_the_clips_of_one_run_each():
 
 def test_grid_too_coarse_for_the_force():
     with pytest.raises(ValueError, match="a force of wavenumber 4 needs a resolution above 12, got 12"):
-        make(Kolmogorov, sizes={"resolution": 12}).equation()
+        make(Kolmogorov, sizes={"resolution": 12}, wavenumber=4).equation()

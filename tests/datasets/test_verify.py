@@ -67,7 +67,10 @@ def test_generated_files_pass(kind, profile, tmp_path):
     checks = verify_file(dataset, stored(dataset, tmp_path))
     assert not failed(checks), checks
     passed = {name for name, verdict in verdicts(checks).items() if verdict == "pass"}
-    assert {"readable", "fingerprint", "non-finite runs", "residual / own residual", "re-simulation error"} <= passed
+    expected = {"readable", "fingerprint", "non-finite runs", "residual / own residual", "re-simulation error"}
+    if kind is Kolmogorov and profile == "laptop":  # eight turnover times: chaotic
+        expected -= {"re-simulation error"}
+    assert expected <= passed
     assert len(passed) >= 7  # every equation has a law of its own
 
 
