@@ -1,0 +1,9 @@
+"""Everything that predicts: references first, then learned methods. A method is one file and one line here."""
+
+METHODS = {
+    "mean": "methods.mean:Mean",
+    "persistence": "methods.persistence:Persistence",
+    "nearest": "methods.nearest:Nearest",
+    "kriging": "methods.kriging:Kriging",
+    "solver": "methods.solver:Solver",
+}

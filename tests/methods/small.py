@@ -1,0 +1,18 @@
+"""Datasets and problems at smoke size."""
+
+from __future__ import annotations
+
+import torch
+
+from benchmark.core import Dataset, Trajectories
+
+
+def load(dataset: Dataset, split: str, frames: int | None = None) -> Trajectories:
+    """As many trajectories of a split as the profile asks for, straight from the generator."""
+    frames = frames or dataset.sizes.frames
+    u, static = dataset.generate(split, range(getattr(dataset.sizes, split)), frames)
+    return Trajectories(u, dataset.grid(frames), dataset.equation(), static)
+
+
+def generators(count: int, seed: int = 0) -> list[torch.Generator]:
+    return [torch.Generator().manual_seed(seed + i) for i in range(count)]

@@ -1,0 +1,83 @@
+"""What every registered method promises, on every dataset at smoke size."""
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+import torch
+
+from benchmark.core import Run
+from benchmark.registry import registry
+from methods import METHODS
+from tests.methods.small import generators, load
+
+KNOWN = registry()
+TASKS = ("cont_3", "fwd_full", "inv_partial", "long_range")
+CELLS = [(method, task, dataset) for method in METHODS for dataset in KNOWN.names("datasets") for task in TASKS]
+
+
+@cache
+def data(name):
+    cls = KNOWN.load("datasets", name)
+    dataset = cls(cls.profiles["smoke"])
+    long = dataset.sizes.long_frames
+    return dataset, load(dataset, "train"), load(dataset, "valid"), load(dataset, "test", long)
+
+
+def why_not(method, task, dataset):
+    cls = KNOWN.load("methods", method)
+    return task.unsupported(dataset) or cls(cls.profiles["smoke"]).unsupported(task, dataset)
+
+
+@cache
+def fitted(method, task):
+    """The fitted method and its problem, or the reason why there is none."""
+    method_name, dataset_name = method
+    dataset, train, valid, test = data(dataset_name)
+    task = KNOWN.load("tasks", task)
+    reason = why_not(method_name, task, dataset)
+    if reason:
+        return reason
+    cls = KNOWN.load("methods", method_name)
+    if task.family != "long_range":
+        frames = dataset.sizes.frames
+        test = replace(test, u=test.u[:, :frames], grid=test.grid.window(frames))
+    fit = cls(cls.profiles["smoke"]).fit(train, valid, [task], 0, Run())
+    return fit, task.observe(test, generators(len(test)))
+
+
+@pytest.mark.parametrize("method, task, dataset", CELLS)
+def test_the_promise_holds(method, task, dataset):
+    found = fitted((method, dataset), task)
+    if isinstance(found, str):
+        assert len(found) > 10  # a reason a person can read
+        return
+    fit, problem = found
+    before = (problem.values.clone(), problem.mask.clone())
+    answer = fit.predict(problem, 0).u
+    assert answer.shape == (1, *problem.values.shape) and answer.dtype == torch.float32
+    assert answer.isfinite().all()
+    assert torch.equal(problem.values, before[0]) and torch.equal(problem.mask, before[1])
+    assert torch.equal(answer, fit.predict(problem, 0).u)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("dataset", ["navier_stokes", "helmholtz"])
+@pytest.mark.parametrize("task", ["cont_3", "fwd_full"])
+def test_only_observed_values_count(method, task, dataset):
+    found = fitted((method, dataset), task)
+    if isinstance(found, str):
+        return
+    fit, problem = found
+    answer = fit.predict(problem, 0).u
+    behind = replace(problem, values=torch.where(problem.mask, problem.values, 7.0))
+    assert torch.equal(fit.predict(behind, 0).u, answer)
+    changed = replace(problem, values=torch.where(problem.mask, 1.5 * problem.values, problem.values))
+    assert not torch.equal(fit.predict(changed, 0).u, answer)
+
+
+@pytest.mark.parametrize("method", KNOWN.names("methods"))
+def test_a_method_has_settings_for_every_profile(method):
+    cls = KNOWN.load("methods", method)
+    assert set(cls.profiles) >= {"smoke", "laptop", "paper"}
+    assert cls.scope in ("task", "dataset", "instance")
