@@ -31,7 +31,9 @@ def _error(title: str, definition: str, unit: str = "%") -> MetricInfo:
 
 METRIC_TABLE: dict[str, MetricInfo] = {
     # relative errors of the point prediction
-    "rel_l2": _error("relative L2", "||e|| / ||v|| of the whole video; steady: mean of the fields' errors"),
+    "rel_l2": _error(
+        "relative L2", "||e|| / ||v|| of the whole video; steady: mean over the fields that are not given in full"
+    ),
     "rel_l2_frame": _error("relative L2, frame mean", "mean over t of ||e_t|| / ||v_t||"),
     "rel_l2_end": _error(
         "relative L2, far end",

@@ -190,7 +190,7 @@ def _relative_errors(case: _Case, steady: bool) -> dict[str, Any]:
     curve = 100 * relative(error.sqrt(), norm.sqrt())
     misfit = (case.u - case.y) * seen
     return {
-        "rel_l2": _percent(error, norm, steady),
+        "rel_l2": _percent(error, norm, steady, _dot(hidden, hidden) if steady else None),
         "rel_l2_frame": float(curve.mean()),
         "rel_l2_end": float(curve[case.end]),
         "rel_l2_hidden": _percent(hidden_error, _dot(v2, hidden), steady, _dot(hidden, hidden)),
