@@ -81,13 +81,17 @@ def _sizes(columns: Sequence[Column]) -> list[str]:
 
 
 def _left_out(columns: Sequence[Column]) -> list[str]:
-    """Columns that no method supports, in one sentence each."""
+    """Columns without a number, in one sentence each."""
     return [
-        f"{column.dataset} {column.task} is not shown: no method supports it ({_first_note(column)})."
+        f"{column.dataset} {column.task} is not shown: {_why_empty(column)}."
         for column in columns
         if not column.supported
     ]
 
 
-def _first_note(column: Column) -> str:
-    return next(note for entry in column.entries.values() if entry.state != MISSING for note in entry.notes)
+def _why_empty(column: Column) -> str:
+    missing = [method for method, entry in column.entries.items() if entry.state == MISSING]
+    note = next(note for entry in column.entries.values() if entry.state != MISSING for note in entry.notes)
+    if missing:
+        return f"no number yet; missing: {', '.join(missing)}; {note}"
+    return f"no method supports it ({note})"

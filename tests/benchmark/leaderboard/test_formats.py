@@ -62,7 +62,7 @@ def test_markdown_says_what_must_be_known(board):
     assert "Data source generated: wave_layer, helmholtz." in text
     assert "is not the official data" in text
     assert "only frames 3 are predicted and scored" in text
-    assert "wave_layer long_range is not shown: no method supports it (unsupported: no long test set)." in text
+    assert "wave_layer long_range is not shown: no number yet; missing: mean" in text and "no long test set" in text
     assert "the 2 references with a ranked number use the 6 cells (dataset x task) that all of them have" in text
     assert "the 3 learned methods with a ranked number use the 5 cells" in text  # pino has none, fno one partial
 
