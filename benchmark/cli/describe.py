@@ -73,6 +73,7 @@ def task_card(known: Any, name: str, profile: str) -> dict[str, Any]:
     from inspect import getdoc
 
     from benchmark.settings import plain
+    from tasks import SUMMARIES
 
     task = known.load("tasks", name)
     sensors = {}
@@ -82,7 +83,7 @@ def task_card(known: Any, name: str, profile: str) -> dict[str, Any]:
             dataset = cls(cls.profiles[profile])
             sensors[dataset_name] = task.unsupported(dataset) or _sensor_count(task, dataset)
     return {
-        "task": name, "about": getdoc(type(task)), "settings": plain(task), "profile": profile,
+        "task": name, "about": SUMMARIES.get(name) or getdoc(type(task)), "settings": plain(task), "profile": profile,
         "observed": sensors, "source": "VideoPDE (arXiv 2506.13754)",
     }  # fmt: skip
 
