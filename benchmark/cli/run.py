@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ def add(verbs: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--executor", choices=("local", "slurm"), default="local", help="where cells run (default: local)"
     )
+    parser.add_argument("--cluster", type=Path, metavar="FILE", help="submitit's parameters as YAML, for slurm")
     parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="end a cell that takes longer")
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N test trajectories")
     parser.add_argument("--mask-seed", type=int, default=0, metavar="N", help="of the test masks (default: 0)")
@@ -55,10 +57,6 @@ def add(verbs: argparse._SubParsersAction) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    if arguments.executor == "slurm":
-        raise ValueError(
-            "--executor slurm: not available yet; run locally, or wrap this command in your own job script"
-        )
     from benchmark.plan import plan
 
     request = make_request(arguments)
@@ -66,12 +64,28 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         return show_plan(planned, arguments.json)
     from benchmark.cli.live import Live
-    from benchmark.workers import execute as execute_cells
 
     with Live(len(planned), quiet=arguments.json) as live:
-        records = execute_cells(request, planned, live)
+        records = _engine(arguments)(request, planned, live)
     show_records(records, arguments)
     return exit_code(records)
+
+
+def _engine(arguments: argparse.Namespace) -> Any:
+    """What runs the cells: processes here, or jobs on a cluster."""
+    from benchmark.workers import execute as execute_here
+
+    if arguments.executor == "local":
+        return execute_here
+    from benchmark.settings import read_yaml
+    from benchmark.slurm import execute_on_cluster
+
+    if not shutil.which("sbatch"):
+        raise ValueError(
+            "--executor slurm: no `sbatch` here; run this on a node of the cluster, or use --executor local"
+        )
+    parameters = read_yaml(arguments.cluster) if arguments.cluster else {}
+    return lambda request, planned, live: execute_on_cluster(request, planned, parameters, live)
 
 
 def make_request(arguments: argparse.Namespace) -> Any:

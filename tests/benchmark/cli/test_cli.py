@@ -55,6 +55,7 @@ def test_describe_counts_sensors(capsys):
         (["run", "--method", "kriging"], "--task is missing"),
         (["run", "--method", "kriging", "--task", "cont_3", "--seed", "x"], "--seed: expected numbers"),
         (["run", "--method", "kriging", "--task", "cont_3", "--set", "nuget=1"], "did you mean nugget"),
+        (["run", "--method", "mean", "--task", "cont_3", "--executor", "slurm"], "no `sbatch` here"),
         (["data", "generate", "navier"], "did you mean navier_stokes"),
         (["data", "generate", "navier_stokes", "--set", "sizes.resolution=17"], "even"),
         (["leaderboard", "--format", "mdd"], "unknown format 'mdd'"),
