@@ -30,11 +30,13 @@ def nearest_sensor(mask: Tensor, grid: Grid) -> Tensor:
 
 
 def fill(values: Tensor, mask: Tensor, grid: Grid, chunk: int = 16) -> Tensor:
-    """Each frame (N, H, W) with every site set to the value of its nearest sensor."""
-    filled = []
-    for v, m in zip(values.split(chunk), mask.split(chunk), strict=True):
-        filled.append(v.flatten(1).gather(1, nearest_sensor(m, grid).flatten(1)).view_as(v))
-    return torch.cat(filled)
+    """Each frame (N, H, W) with every site set to the value of its nearest sensor; equal neighbours share the search."""
+    changes = (mask[1:] != mask[:-1]).flatten(1).any(1)  # (N-1,)
+    first = torch.cat([changes.new_ones(1), changes])  # where a new mask begins
+    nearest = torch.cat([nearest_sensor(m, grid).flatten(1) for m in mask[first].split(chunk)])
+    which = first.cumsum(0) - 1  # (N,) the mask each frame has
+    filled = [v.flatten(1).gather(1, nearest[w]) for v, w in zip(values.split(chunk), which.split(chunk), strict=True)]
+    return torch.cat(filled).view_as(values)
 
 
 def _squared_distances(grid: Grid, axis: int, device: torch.device) -> Tensor:
