@@ -30,7 +30,7 @@ def nearest_sensor(mask: Tensor, grid: Grid) -> Tensor:
 
 
 def fill(values: Tensor, mask: Tensor, grid: Grid, chunk: int = 16) -> Tensor:
-    """Each frame (N, H, W) with every site set to the value of its nearest sensor; equal neighbours share the search."""
+    """Each frame (N, H, W) with each site set to its nearest sensor's value; equal neighbours share the search."""
     changes = (mask[1:] != mask[:-1]).flatten(1).any(1)  # (N-1,)
     first = torch.cat([changes.new_ones(1), changes])  # where a new mask begins
     nearest = torch.cat([nearest_sensor(m, grid).flatten(1) for m in mask[first].split(chunk)])
