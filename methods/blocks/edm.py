@@ -1,0 +1,211 @@
+"""EDM (Karras et al. 2022): a denoiser D(x, sigma) around any network, its loss, its noise levels and its samplers.
+
+    x_sigma = x_0 + sigma eps,    D(x, sigma) = c_skip x + c_out F(c_in x, c_noise)
+
+The samplers solve dx/dsigma = (x - D(x, sigma)) / sigma from sigma_max down to 0. They are pure functions over any
+`denoise(x, sigma)` and call it with one noise level, a tensor of shape (), for the whole batch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+Denoise = Callable[[Tensor, Tensor], Tensor]  # x (B, ...), sigma () or (B,) -> an estimate of x_0 (B, ...)
+
+
+@dataclass(frozen=True)
+class Edm:
+    """What the papers call EDM, as one value; the defaults are Karras et al.'s, `HDIT` is Crowson et al.'s.
+
+    The paper of this suite names the framework but none of these numbers.
+    """
+
+    sigma_data: float = 0.5  # standard deviation of the normalised data
+    law: Literal["lognormal", "cosine"] = "lognormal"  # of the noise levels in training
+    log_mean: float = -1.2  # lognormal: ln sigma ~ N(log_mean, log_std^2)
+    log_std: float = 1.2
+    cosine_size: int = 32  # cosine: points along a side of the grid; 32 means sigma = sigma_data tan(uniform angle)
+    cosine_range: tuple[float, float] = (1e-3, 1e3)  # cosine: lowest and highest sigma
+    weight: Literal["edm", "soft_min_snr"] = "edm"
+    sampler: Literal["heun", "dpmpp_2m"] = "heun"
+    steps: int = 20  # of the sampler
+    sigma_min: float = 0.002
+    sigma_max: float = 80.0
+    rho: float = 7.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.sigma_min < self.sigma_max:
+            raise ValueError(f"sigma: expected 0 < sigma_min < sigma_max, got {self.sigma_min} and {self.sigma_max}")
+        if self.steps < 1:
+            raise ValueError(f"steps: expected 1 or more, got {self.steps}")
+
+
+EDM = Edm()
+HDIT = Edm(
+    law="cosine",
+    cosine_size=128,
+    weight="soft_min_snr",
+    sampler="dpmpp_2m",
+    steps=50,
+    sigma_min=1e-2,
+    sigma_max=160.0,
+)
+
+
+# -- the denoiser ------------------------------------------------------------------------------------------------------
+
+
+class Coefficients(NamedTuple):
+    skip: Tensor  # s^2 / (sigma^2 + s^2)
+    out: Tensor  # sigma s / sqrt(sigma^2 + s^2)
+    into: Tensor  # 1 / sqrt(sigma^2 + s^2)
+    noise: Tensor  # ln(sigma) / 4
+
+
+def precondition(sigma: Tensor, sigma_data: float) -> Coefficients:
+    """With s = sigma_data: the network's input c_in x and its target (x_0 - c_skip x) / c_out have unit variance."""
+    total = sigma**2 + sigma_data**2
+    return Coefficients(sigma_data**2 / total, sigma * sigma_data / total.sqrt(), total.rsqrt(), sigma.log() / 4)
+
+
+class Denoiser(nn.Module):
+    """D(x, sigma, *condition) around `net(c_in x, c_noise, *condition)`; only x is scaled.
+
+    `c_noise` has shape (B,), or (1,) where the batch shares a noise level: a network may then embed it only once.
+    """
+
+    def __init__(self, net: nn.Module, sigma_data: float = 0.5):
+        super().__init__()
+        self.net, self.sigma_data = net, sigma_data
+
+    def forward(self, x: Tensor, sigma: Tensor, *condition: Tensor | None) -> Tensor:
+        c = precondition(sigma.reshape(-1).to(x.dtype), self.sigma_data)
+        f = self.net(_along(c.into, x) * x, c.noise, *condition)
+        return _along(c.skip, x) * x + _along(c.out, x) * f.to(x.dtype)
+
+
+def _along(value: Tensor, x: Tensor) -> Tensor:
+    """(B,), (1,) or () -> a shape that broadcasts against x (B, ...)."""
+    return value.reshape(-1, *(1,) * (x.ndim - 1))
+
+
+# -- training ----------------------------------------------------------------------------------------------------------
+
+
+def stratified(count: int, generator: torch.Generator) -> Tensor:
+    """One uniform draw from each of `count` equal parts of (0, 1), in random order: (count,) float64."""
+    draws = torch.rand(count, generator=generator, device=generator.device, dtype=torch.float64)
+    order = torch.randperm(count, generator=generator, device=generator.device)
+    return ((order + draws) / count).clamp(1e-12, 1 - 1e-12)
+
+
+def noise_levels(edm: Edm, count: int, generator: torch.Generator) -> Tensor:
+    """sigma (count,) float32, stratified over the batch so that each step sees low and high levels."""
+    return quantile(edm, stratified(count, generator)).float()
+
+
+def quantile(edm: Edm, u: Tensor) -> Tensor:
+    """sigma below which a share u of the training law lies; fixed u give fixed levels to validate on."""
+    if edm.law == "lognormal":
+        return (edm.log_mean + edm.log_std * torch.special.ndtri(u)).exp()
+    v = 1 - u  # the cosine law runs from high to low levels
+    log_snr = (1 - v) * _cosine_log_snr(edm, v, 32) + v * _cosine_log_snr(edm, v, edm.cosine_size)
+    return edm.sigma_data * (-log_snr / 2).exp()
+
+
+def _cosine_log_snr(edm: Edm, v: Tensor, size: int) -> Tensor:
+    """-2 ln tan(angle) + 2 ln(size / cosine_size), the angle uniform between those of the highest and lowest sigma."""
+    ratio = size / edm.cosine_size
+    low, high = (math.atan(sigma / edm.sigma_data * ratio) for sigma in edm.cosine_range)
+    return -2 * torch.tan(high + v * (low - high)).log() + 2 * math.log(ratio)
+
+
+def loss_weight(edm: Edm, sigma: Tensor) -> Tensor:
+    """lambda(sigma) of the squared error of D.
+
+    edm: 1 / c_out^2, a plain squared error of F. soft_min_snr: (sigma s)^2 / (sigma^2 + s^2)^2 times that.
+    """
+    total = sigma**2 + edm.sigma_data**2
+    return total / (sigma * edm.sigma_data) ** 2 if edm.weight == "edm" else 1 / total
+
+
+def denoising_loss(edm: Edm, denoise: Denoise, x: Tensor, sigma: Tensor, noise: Tensor) -> Tensor:
+    """lambda(sigma) mean (D(x + sigma noise, sigma) - x)^2 of each element of the batch: (B,)."""
+    error = denoise(x + _along(sigma, x) * noise, sigma) - x
+    return loss_weight(edm, sigma) * error.square().flatten(1).mean(1)
+
+
+# -- sampling ----------------------------------------------------------------------------------------------------------
+
+
+def karras_sigmas(edm: Edm) -> Tensor:
+    """(steps + 1,) float64: evenly spaced in sigma^(1/rho) from sigma_max to sigma_min, then 0."""
+    low, high = edm.sigma_min ** (1 / edm.rho), edm.sigma_max ** (1 / edm.rho)
+    sigmas = torch.linspace(high, low, edm.steps, dtype=torch.float64) ** edm.rho
+    return torch.cat([sigmas, sigmas.new_zeros(1)])
+
+
+def sample(edm: Edm, denoise: Denoise, noise: Tensor) -> Tensor:
+    """A draw of x_0 from standard normal `noise` (B, ...): 2 steps - 1 evaluations with heun, `steps` with dpmpp_2m."""
+    sampler = heun if edm.sampler == "heun" else dpmpp_2m
+    return sampler(denoise, edm.sigma_max * noise, karras_sigmas(edm))
+
+
+def evaluator(denoise: Denoise, dtype: torch.dtype) -> Callable[[Tensor, float], Tensor]:
+    """`denoise` in the dtype of its network, for a state of any other; a number sigma becomes a tensor of shape ()."""
+
+    def evaluate(x: Tensor, sigma: float) -> Tensor:
+        level = torch.full((), sigma, dtype=dtype, device=x.device)
+        return denoise(x.to(dtype), level).to(x.dtype)
+
+    return evaluate
+
+
+def heun(denoise: Denoise, x: Tensor, sigmas: Tensor, state: torch.dtype = torch.float64) -> Tensor:
+    """Heun's method, order 2, deterministic, from x at sigmas[0] to sigmas[-1].
+
+    x is carried in the dtype `state`; `denoise` sees, and the caller gets, that of x.
+    """
+    evaluate, y = evaluator(denoise, x.dtype), x.to(state)
+    for sigma, sigma_next in pairwise(sigmas.tolist()):
+        y = heun_step(evaluate, y, sigma, sigma_next)
+    return y.to(x.dtype)
+
+
+def heun_step(evaluate: Callable[[Tensor, float], Tensor], x: Tensor, sigma: float, sigma_next: float) -> Tensor:
+    """One step; to sigma 0, where the slope is not defined, Euler's."""
+    slope = (x - evaluate(x, sigma)) / sigma
+    euler = x + (sigma_next - sigma) * slope
+    if sigma_next == 0:
+        return euler
+    slope_next = (euler - evaluate(euler, sigma_next)) / sigma_next
+    return x + (sigma_next - sigma) * (slope + slope_next) / 2
+
+
+def dpmpp_2m(denoise: Denoise, x: Tensor, sigmas: Tensor, state: torch.dtype = torch.float64) -> Tensor:
+    """DPM-Solver++(2M) (Lu et al. 2022), order 2 with one evaluation a step; dtypes as in `heun`.
+
+    A step is exact for a constant D; the D of its middle, in lambda = -ln sigma, is taken from the last two on a line:
+
+        x_{i+1} = r x_i + (1 - r) (D_i + h_i / (2 h_{i-1}) (D_i - D_{i-1})),   r = sigma_{i+1} / sigma_i,  h_i = -ln r
+
+    The first step, and the last one to sigma 0, take D as constant.
+    """
+    evaluate, y = evaluator(denoise, x.dtype), x.to(state)
+    before, h_before = None, math.inf
+    for sigma, sigma_next in pairwise(sigmas.tolist()):
+        d = middle = evaluate(y, sigma)
+        ratio = sigma_next / sigma
+        h = -math.log(ratio) if ratio else math.inf
+        if before is not None and ratio:
+            middle = d + h / (2 * h_before) * (d - before)
+        y = ratio * y + (1 - ratio) * middle
+        before, h_before = d, h
+    return y.to(x.dtype)
