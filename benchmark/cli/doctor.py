@@ -25,7 +25,7 @@ def execute(arguments: argparse.Namespace) -> int:
         "python": sys.version.split()[0],
         **_machine(),
         "packages": _packages(),
-        "natten": _natten(),
+        "natten": _attention(),
         "data": _data(data_root(arguments.data)),
         "plugins": _plugins(),
     }
@@ -82,14 +82,13 @@ def _packages() -> dict[str, str]:
     return found
 
 
-def _natten() -> str:
-    import importlib.util
-
-    if importlib.util.find_spec("natten") is None:
-        return "not installed; neighbourhood attention would use the tiled backend"
+def _attention() -> str:
+    """Which backend neighbourhood attention uses here, and why."""
     import torch
 
-    return "installed" + ("" if torch.cuda.is_available() else ", but without CUDA the tiled backend is faster")
+    from methods.blocks.neighbourhood import attention_backend
+
+    return attention_backend(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
 
 
 def _data(root: Path) -> dict[str, Any]:

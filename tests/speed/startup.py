@@ -1,4 +1,4 @@
-"""Start-up of light commands: `python -m tests.speed.startup`. `list` against a bare interpreter with json and argparse."""
+"""Start-up of `list` against a bare interpreter with json and argparse: `python -m tests.speed.startup`."""
 
 from __future__ import annotations
 
