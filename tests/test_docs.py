@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from benchmark.leaderboard.names import DATASETS, METHODS, ordered
+from benchmark.leaderboard.text import number
 from benchmark.records import read_record, record_paths
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 BLOCK = re.compile(r"(<!-- table -->\n).*?(<!-- end of table -->)", re.DOTALL)
-TASKS = ("cont_3", "fwd_full", "inv_partial")
+TASKS = ("cont_3", "fwd_full")
 
 
 def documents() -> list[Path]:
@@ -28,7 +29,7 @@ def table(results: Path = ROOT / "results") -> str:
     for path in record_paths(results, "laptop"):
         record = read_record(path)
         cell = record["cell"]
-        value = f"{record['metrics']['rel_l2']['mean']:.2g}" if record["state"] == "done" else "-"
+        value = number(record["metrics"]["rel_l2"]["mean"]) if record["state"] == "done" else "-"
         cells[cell["method"], cell["dataset"], cell["task"]] = value
     datasets = ordered({d for _, d, _ in cells}, DATASETS)
     columns = [(d, t) for d in datasets for t in TASKS]
