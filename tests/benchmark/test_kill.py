@@ -16,6 +16,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from benchmark.plan import plan
 from benchmark.records import read_record, record_paths
 from benchmark.request import Request
@@ -102,6 +104,7 @@ def disturb(root: Path, seed: int, problems: list[str]) -> None:
         problems.append(f"the last run ended with {process.exitcode}")
 
 
+@pytest.mark.slow
 def test_twenty_kills_leave_no_trace_in_the_records(tmp_path):
     assert len(MOMENTS) * LANES == 20
     problems: list[str] = []
