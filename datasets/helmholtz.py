@@ -67,8 +67,8 @@ class Helmholtz(Dataset):
     frame_names = ("a", "u")
     profiles = {
         "paper": PAPER,
-        "laptop": replace(PAPER, sizes=Sizes(32, 2, 1024, 32, 32), alpha=8.0, strength=18.0),
-        "smoke": replace(PAPER, sizes=Sizes(16, 2, 16, 4, 4), alpha=8.0, strength=18.0),
+        "laptop": replace(PAPER, sizes=Sizes(32, 2, 1024, 32, 32), alpha=16.0, strength=240.0),
+        "smoke": replace(PAPER, sizes=Sizes(16, 2, 16, 4, 4), alpha=16.0, strength=240.0),
     }
 
     def equation(self) -> HelmholtzEquation:
