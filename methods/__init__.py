@@ -6,4 +6,6 @@ METHODS = {
     "nearest": "methods.nearest:Nearest",
     "kriging": "methods.kriging:Kriging",
     "solver": "methods.solver:Solver",
+    "videopde": "methods.videopde.method:VideoPDE",
+    "videopde_unified": "methods.videopde.method:VideoPDEUnified",
 }

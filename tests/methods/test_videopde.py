@@ -1,0 +1,253 @@
+from dataclasses import replace
+from functools import cache
+
+import pytest
+import torch
+
+from benchmark.core import Run
+from benchmark.registry import registry
+from methods.blocks import checkpoint
+from methods.blocks.edm import Denoiser, sample
+from methods.blocks.observed import ObservedBatches, fixed_examples
+from methods.blocks.training_log import read_log
+from methods.videopde.method import LAPTOP, SMOKE, VideoPDE, VideoPDEUnified, parameter_groups, prepared
+from tasks import observation as tasks
+from tests.methods.heat import HeatDataset
+from tests.methods.small import generators, load
+
+HEAT = HeatDataset.small(long_frames=9)
+SIX = (tasks.CONT_1, tasks.CONT_3, tasks.FWD_FULL, tasks.INV_FULL, tasks.FWD_PARTIAL, tasks.INV_PARTIAL)
+QUICK = replace(
+    SMOKE,
+    training=replace(SMOKE.training, steps=6, batch=4, validations=2, checkpoint_seconds=0.0),
+    edm=replace(SMOKE.edm, steps=3),
+    validation=4,
+    chunk=3,
+)
+PARAMETERS = VideoPDE(SMOKE).parameters()
+
+
+@cache
+def data(split, count=8, frames=None):
+    return HEAT.trajectories(split, count, frames)
+
+
+@cache
+def quick(task=tasks.FWD_PARTIAL, cls=VideoPDE):
+    """A few steps of training, after which weights and answers are not trivial."""
+    return cls(QUICK).fit(data("train"), data("valid"), [task], 0, Run())
+
+
+def problem(task=tasks.FWD_PARTIAL, count=4, frames=None):
+    return task.observe(data("test", count, frames), generators(count))
+
+
+def same(a, b):
+    return a.keys() == b.keys() and all(torch.equal(a[k], b[k]) for k in a)
+
+
+# -- predicting
+
+
+def test_a_prediction_is_whole_repeatable_and_keeps_what_was_seen():
+    seen = problem()
+    before = seen.values.clone(), seen.mask.clone()
+    answer = quick().predict(seen, 0, 2)
+    assert answer.u.shape == (2, *seen.values.shape) and answer.u.dtype == torch.float32
+    assert answer.u.isfinite().all() and answer.evaluations == 3
+    assert torch.equal(seen.values, before[0]) and torch.equal(seen.mask, before[1])
+    assert torch.equal(answer.u, quick().predict(seen, 0, 2).u)
+    assert torch.equal(answer.u[:, seen.mask], seen.values[seen.mask].expand(2, -1))
+
+
+def test_samples_and_seeds_differ_where_nothing_was_seen():
+    seen = problem()
+    answer, other = quick().predict(seen, 0, 2).u, quick().predict(seen, 1).u
+    hidden = ~seen.mask
+    assert (answer[0] != answer[1])[hidden].float().mean() > 0.99
+    assert (answer[0] != other[0])[hidden].float().mean() > 0.99
+
+
+def test_an_answer_does_not_depend_on_what_is_predicted_beside_it():
+    seen = problem()
+    answer = quick().predict(seen, 0, 3).u
+    torch.testing.assert_close(quick().predict(seen[:2], 0, 2).u, answer[:2, :2], rtol=1e-4, atol=1e-5)
+    one_by_one = VideoPDE(replace(QUICK, chunk=1)).restore(quick().state(), data("train"))
+    torch.testing.assert_close(one_by_one.predict(seen, 0, 3).u, answer, rtol=1e-4, atol=1e-5)
+
+
+def test_observed_values_count_and_hidden_ones_do_not():
+    seen = problem()
+    answer = quick().predict(seen, 0).u
+    behind = replace(seen, values=torch.where(seen.mask, seen.values, 7.0))
+    assert torch.equal(quick().predict(behind, 0).u, answer)
+    changed = replace(seen, values=torch.where(seen.mask, seen.values + 1, 0.0))
+    assert (quick().predict(changed, 0).u != answer)[0][~seen.mask].float().mean() > 0.99
+
+
+def test_noisy_observations_are_not_taken_for_the_truth():
+    noisy = replace(tasks.FWD_FULL, noise=0.1)
+    method, seen = quick(noisy), problem(noisy)
+    assert method.noise_ == pytest.approx(0.1)
+    assert (method.predict(seen, 0).u[0] != seen.values)[seen.mask].float().mean() > 0.99
+
+
+@pytest.mark.parametrize("sampler", ["heun", "dpmpp_2m"])
+def test_the_prepared_denoiser_is_the_one_that_was_trained(sampler):
+    method, seen = quick(), problem()
+    edm = replace(QUICK.edm, sampler=sampler, steps=4)
+    given, denoiser = method.given(seen), Denoiser(method.net_, edm.sigma_data)
+    noise = torch.randn(seen.values.shape, generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        expected = sample(edm, lambda x, sigma: denoiser(x, sigma, given), noise)
+        found = sample(edm, prepared(method.net_, given, edm), noise)
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("window, windows", [("drop", 3), ("keep", 3)])
+def test_long_trajectories_are_covered_window_by_window(window, windows):
+    task = replace(tasks.LONG_RANGE, window=window)
+    method, seen = quick(task), problem(task, frames=9)
+    answer = method.predict(seen, 0, 2)
+    assert answer.u.shape == (2, *seen.values.shape)
+    assert answer.evaluations == windows * QUICK.edm.steps
+    short = method.predict(problem(tasks.FWD_FULL), 0, 2)
+    torch.testing.assert_close(answer.u[:, :, :4], short.u, rtol=1e-4, atol=1e-5)
+    repeated = torch.equal(answer.u[:, :, 4], answer.u[:, :, 3])
+    assert repeated == (window == "keep")
+
+
+# -- storing and resuming
+
+
+def test_a_restored_method_gives_the_same_answer():
+    method, seen = quick(), problem()
+    state = {name: value.clone() for name, value in method.state().items()}
+    restored = VideoPDE(QUICK).restore(state, data("train"))
+    assert same(state, restored.state())
+    assert torch.equal(restored.predict(seen, 0, 2).u, method.predict(seen, 0, 2).u)
+    assert restored.cost() == method.cost()
+    assert method.cost()["steps"] == 6 and method.cost()["parameters"] == PARAMETERS
+
+
+def test_a_fit_leaves_the_global_random_numbers_alone():
+    torch.manual_seed(3)
+    expected = torch.rand(2)
+    torch.manual_seed(3)
+    VideoPDE(QUICK).fit(data("train"), data("valid"), [tasks.CONT_3], 0, Run()).predict(problem(), 0)
+    assert torch.equal(torch.rand(2), expected)
+
+
+def test_an_interrupted_fit_ends_with_the_same_weights(tmp_path):
+    class Interrupt(Exception):
+        pass
+
+    def stop(message, fraction):
+        if checkpoint.found(tmp_path / "cut"):
+            raise Interrupt
+
+    def fit(folder, **more):
+        return VideoPDEUnified(QUICK).fit(data("train"), data("valid"), SIX, 5, Run(folder=tmp_path / folder, **more))
+
+    with pytest.raises(Interrupt):
+        fit("cut", progress=stop)
+    (reached,) = checkpoint.found(tmp_path / "cut")
+    assert 0 < int(reached.name.removeprefix(checkpoint.PREFIX)) < QUICK.training.steps
+    assert same(fit("cut").state(), fit("whole").state())
+
+
+# -- learning
+
+
+def test_training_examples_are_a_function_of_seed_step_and_rank():
+    batches = ObservedBatches(data("train"), SIX, 8, seed=0)
+    again = ObservedBatches(data("train"), SIX, 8, seed=0)
+    for place in ((0, 0, 1), (3, 0, 2), (3, 1, 2)):
+        a, b = batches(*place), again(*place)
+        assert torch.equal(a.truth.u, b.truth.u) and torch.equal(a.problem.mask, b.problem.mask)
+    masks = [batches(*place).problem.mask for place in ((3, 0, 2), (3, 1, 2), (4, 0, 2))]
+    assert not torch.equal(masks[0], masks[1]) and not torch.equal(masks[0], masks[2])
+
+
+def test_the_unified_model_draws_all_tasks_alike():
+    batches = ObservedBatches(data("train"), SIX, 8, seed=0)
+    seen = torch.cat([batches(step).problem.mask[..., 0].flatten(2).sum(2) for step in range(75)])  # (600, T)
+    sites = 16 * 16
+    kinds = {
+        "cont_1": (3, 3, 3, 3),
+        "cont_3": (8, 8, 8, 8),
+        "fwd_full": (sites, 0, 0, 0),
+        "inv_full": (0, 0, 0, sites),
+        "fwd_partial": (8, 0, 0, 0),
+        "inv_partial": (0, 0, 0, 8),
+    }
+    counts = {name: int((seen == torch.tensor(row)).all(1).sum()) for name, row in kinds.items()}
+    assert sum(counts.values()) == 600
+    assert all(65 <= n <= 135 for n in counts.values()), counts  # 100 +- 9 each
+
+
+def test_validation_takes_trajectories_and_tasks_in_turn():
+    examples = fixed_examples(data("valid"), SIX, 24)
+    again = fixed_examples(data("valid"), SIX, 24)
+    assert torch.equal(examples.problem.mask, again.problem.mask)
+    full = examples.problem.mask[:, 0].flatten(1).all(1)
+    assert full.nonzero().flatten().tolist() == [2, 8, 14, 20]  # fwd_full
+    assert torch.equal(examples.truth.u[:8], examples.truth.u[8:16])
+
+
+def test_no_tasks_are_refused():
+    with pytest.raises(ValueError, match="one or more to train on"):
+        ObservedBatches(data("train"), [], 4, 0)
+
+
+def test_every_parameter_is_trained_once():
+    net = quick().net_
+    groups = parameter_groups(net, 0.5)
+    found = [id(p) for group in groups for p in group.parameters]
+    assert sorted(found) == sorted(id(p) for p in net.parameters())
+    start = VideoPDE(QUICK)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        start._build(data("train"))
+    moved = {name: not torch.equal(p, net.get_parameter(name)) for name, p in start.net_.named_parameters()}
+    assert all(moved.values()), moved
+
+
+def test_the_loss_falls_and_two_trajectories_are_learned(tmp_path):
+    pair = data("train")[:2]
+    task = tasks.FWD_FULL
+    method = VideoPDE(SMOKE).fit(pair, pair, [task], 0, Run(folder=tmp_path))
+    losses = [row["loss"] for row in read_log(tmp_path) if "loss" in row]
+    valid = [row["valid"] for row in read_log(tmp_path) if "valid" in row]
+    assert losses[-1] < 0.5 * losses[0] and valid[-1] < valid[0]
+    answer = method.predict(task.observe(pair, generators(2)), 0).u[0]
+    error = (answer - pair.u).norm() / pair.u.norm()
+    mean = (pair.u.mean((0, 2, 3), keepdim=True) - pair.u).norm() / pair.u.norm()
+    assert error < 0.5 * mean
+
+
+# -- other data
+
+
+@pytest.mark.parametrize("name, frames, given", [("helmholtz", 2, 2), ("wave_layer", 4, 3)])
+def test_steady_fields_and_coefficient_fields(name, frames, given):
+    cls = registry().load("datasets", name)
+    dataset = cls(cls.profiles["smoke"])
+    train, valid = load(dataset, "train"), load(dataset, "valid")
+    method = VideoPDE(QUICK).fit(train, valid, [tasks.FWD_FULL], 0, Run())
+    seen = tasks.FWD_FULL.observe(valid, generators(len(valid)))
+    told = method.given(seen)
+    assert told.shape[1] == frames and told.shape[-1] == given
+    assert told.abs().max() < 10  # fields of any scale are normalised
+    answer = method.predict(seen, 0).u
+    assert answer.shape == (1, *valid.u.shape) and answer.isfinite().all()
+    if seen.static is not None:
+        other = method.predict(replace(seen, static=seen.static.flip(0)), 0).u
+        assert not torch.equal(other, answer)
+
+
+def test_the_profiles_have_the_sizes_they_name():
+    assert VideoPDE(VideoPDE.profiles["paper"]).parameters() == pytest.approx(118.0e6, rel=0.005)
+    assert VideoPDEUnified(VideoPDEUnified.profiles["paper"]).parameters() == pytest.approx(73.8e6, rel=0.005)
+    assert 1.0e6 < VideoPDE(LAPTOP).parameters() < 2.0e6
+    assert VideoPDE(SMOKE).cost() == {"parameters": PARAMETERS, "steps": 0}
