@@ -111,7 +111,10 @@ class VorticityFlow:
             half = torch.exp(self.decay * (dt / 2))
             self._factors[dt] = (half, half * half)
         half, full = self._factors[dt]
-        tendency = lambda w: self.tendency(torch.view_as_complex(w))  # noqa: E731
+
+        def tendency(w: Tensor) -> Tensor:
+            return self.tendency(torch.view_as_complex(w))
+
         w = torch.view_as_real(w_hat)
         k1 = tendency(w)
         damped = half * w

@@ -15,6 +15,8 @@ def test_the_example_passes_the_gate_and_runs(tmp_path, capsys):
     data = ["--data", str(tmp_path / "data")]
     assert main(["check", str(path), *data]) == 0, capsys.readouterr().out
     assert "all checks passed" in capsys.readouterr().out
+    assert main(["describe", "tiny_cnn", "--plugin", str(path)]) == 0
+    assert "parameters: known after a fit" in capsys.readouterr().out
     folders = ["--output", str(tmp_path / "results"), "--runs", str(tmp_path / "runs"), *data]
     request = ["run", "--method", "tiny_cnn,nearest", "--task", "cont_3", "--profile", "smoke", "--plugin", str(path)]
     assert main([*request, *folders]) == 0

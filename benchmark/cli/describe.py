@@ -42,13 +42,16 @@ def method_card(known: Any, name: str, profile: str) -> dict[str, Any]:
     if profile not in cls.profiles:
         return card | {"profile": f"{profile}: none (has {', '.join(cls.profiles)})"}
     method = cls(cls.profiles[profile])
-    card |= {"profile": profile, "settings": plain(method.settings), "parameters": _parameters(method, known, profile)}
+    card |= {"profile": profile, "settings": plain(method.settings), "parameters": _parameters(method)}
     return card | {"supports": _support(method, known, profile)}
 
 
-def _parameters(method: Any, known: Any, profile: str) -> Any:
-    """Methods that can count their weights without training say so through `parameters(grid, ...)`."""
-    return method.parameters() if hasattr(method, "parameters") else method.cost().get("parameters", 0)
+def _parameters(method: Any) -> Any:
+    """What `cost` says before a fit; a method that counts its weights only after one has no number yet."""
+    try:
+        return method.cost().get("parameters", 0)
+    except AttributeError:
+        return "known after a fit"
 
 
 def _support(method: Any, known: Any, profile: str) -> dict[str, Any]:

@@ -42,8 +42,6 @@ class Live:
     def _line(self, event: Event) -> None:
         if event.kind == "end":
             print(f"[{event.done}/{event.total}] {event.cell}: {outcome(event.record)}", file=sys.stderr, flush=True)
-        elif event.kind == "waiting":
-            print(f"{event.cell}: {event.message or 'another process is at it'}", file=sys.stderr, flush=True)
 
     def _bar(self, event: Event) -> None:
         name = str(event.cell)

@@ -37,10 +37,3 @@ class Progress:
         elif not self.quiet and (done == total or time.monotonic() - self.last.get(what, 0) > 5):
             self.last[what] = time.monotonic()
             print(f"{what}: {done}/{total}", file=sys.stderr, flush=True)
-
-    def note(self, line: str) -> None:
-        """A line above the bars."""
-        if self.bars is not None:
-            self.bars.console.print(line, markup=False, highlight=False)
-        elif not self.quiet:
-            print(line, file=sys.stderr, flush=True)
