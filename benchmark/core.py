@@ -194,7 +194,8 @@ class Method(ABC):
 
     The constructor only stores the settings; learned values end in `_`; `fit` forgets any earlier fit; the same seed
     gives the same answer. `scope` says what one fit serves: one `task` of a dataset, all tasks of a `dataset`, or
-    nothing (`instance`: all work happens in `predict`).
+    nothing (`instance`: all work happens in `predict`). A setting named `instances` bounds how many test trajectories
+    the method is scored on, where all of them would cost too much; tables show the number.
     """
 
     scope: ClassVar[Scope] = "task"

@@ -142,7 +142,7 @@ class Resolver:
         }
         return Resolved(
             cell, method, settings, task, dataset, tasks,
-            identity=common | {"task": _plain_task(task), "evaluation": self._evaluation(dataset)},
+            identity=common | {"task": _plain_task(task), "evaluation": self._evaluation(dataset, settings)},
             fit_identity=_fit_identity(common, cell, {t.name: _plain_task(t) for t in tasks}),
             unsupported=reason,
         )  # fmt: skip
@@ -151,9 +151,10 @@ class Resolver:
         tasks = (self.task(name) for name in TRAINING_TASKS)
         return tuple(t for t in tasks if not t.unsupported(dataset) and not method.unsupported(t, dataset))
 
-    def _evaluation(self, dataset: Dataset) -> dict[str, int]:
-        test = dataset.sizes.test
-        count = min(self.request.limit or test, test)
+    def _evaluation(self, dataset: Dataset, settings: Any) -> dict[str, int]:
+        """`--limit` and a method's setting `instances` both bound how many test trajectories are scored."""
+        bounds = (dataset.sizes.test, self.request.limit, getattr(settings, "instances", None))
+        count = min(bound for bound in bounds if bound)
         return {"samples": self.request.samples, "trajectories": count, "mask_seed": self.request.mask_seed}
 
     def stored(self, name: str) -> dict[str, str]:

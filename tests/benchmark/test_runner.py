@@ -157,6 +157,14 @@ def test_the_masks_do_not_depend_on_method_seed_or_limit(tmp_path):
     assert not torch.equal(make_problem(resolved(moved)[0], moved).mask, problem.mask)
 
 
+def test_a_method_may_be_scored_on_fewer_trajectories(tmp_path):
+    request = toy_request(tmp_path, methods=("odd",), overrides=("instances=3",))
+    (record,) = run(request)
+    assert len(record["metrics"]["rel_l2"]["values"]) == record["settings"]["evaluation"]["trajectories"] == 3
+    (fewer,) = run(replace(request, limit=2, overwrite=True))
+    assert len(fewer["metrics"]["rel_l2"]["values"]) == 2
+
+
 @pytest.mark.parametrize(
     ("method", "message"),
     [

@@ -135,6 +135,7 @@ class LearnTask(Learn):
 @dataclass(frozen=True)
 class OddSettings:
     how: str = "fine"
+    instances: int | None = None
 
 
 class Odd(Method):
