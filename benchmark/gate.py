@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
+from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from benchmark.core import Dataset, Method, Problem, Run, Task, Trajectories
 from benchmark.masks import test_generators
@@ -61,17 +63,20 @@ def check_method(known: Registry, name: str, dataset_name: str, data: Path) -> l
 
 
 def _guarded(task: Task, method: Method, cls: type[Method], dataset: Dataset, splits: dict) -> list[Check]:
+    checks: list[Check] = []
     try:
-        return list(_checks(task, method, cls, dataset, splits))
+        checks.extend(_checks(task, method, cls, dataset, splits))  # keeps what came before an error
     except Exception as error:  # a stranger's code
         last = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(last.filename).name}:{last.lineno}"
-        return [Check("runs", task.name, "fail", f"{type(error).__name__}: {error} ({where})")]
+        checks.append(Check("runs", task.name, "fail", f"{type(error).__name__}: {error} ({where})"))
+    return checks
 
 
 def _checks(task: Task, method: Method, cls: type[Method], dataset: Dataset, splits: dict) -> Iterator[Check]:
     train, valid, test = splits["train"], splits["valid"], splits["test"]
-    method.fit(train, valid, [task], 0, Run())
+    with trained_weights() as trained:
+        method.fit(train, valid, [task], 0, Run())
     problem = task.observe(test, test_generators(dataset.name, task.name, range(len(test)), 0))
     before = (problem.values.clone(), problem.mask.clone())
     answer = _predict(method, problem)
@@ -88,7 +93,7 @@ def _checks(task: Task, method: Method, cls: type[Method], dataset: Dataset, spl
     equal = torch.allclose(answer, _predict(restored, problem), rtol=1e-5, atol=1e-6)
     yield _verdict("storage", task, "" if equal else "state() and restore() do not bring the fit back")
     if networks(method):
-        yield _gradients(method, task)
+        yield _gradients(method, task, trained)
         yield _overfit(cls(method.settings), task, train[:2], dataset)
 
 
@@ -119,13 +124,29 @@ def _disturb(problem: Problem, seen: bool) -> Problem:
     return replace(problem, values=problem.values + torch.where(where, step, 0))
 
 
-def _gradients(method: Method, task: Task) -> Check:
-    weights = {
-        f"{m}.{n}": p for m, net in networks(method).items() for n, p in net.named_parameters() if p.requires_grad
-    }
-    if all(p.grad is None for p in weights.values()):
-        return Check("gradients", task.name, "skip", "the fit leaves no gradients behind")
-    dead = [name for name, p in weights.items() if p.grad is None or not p.grad.abs().sum() > 0]
+@contextmanager
+def trained_weights() -> Iterator[set[int]]:
+    """The ids of all parameters that any optimiser steps with a gradient other than zero."""
+    trained: set[int] = set()
+
+    def look(optimiser: torch.optim.Optimizer, *arguments: Any) -> None:
+        for p in (p for group in optimiser.param_groups for p in group["params"]):
+            if id(p) not in trained and p.grad is not None and p.grad.abs().sum() > 0:
+                trained.add(id(p))
+
+    hook = register_optimizer_step_pre_hook(look)
+    try:
+        yield trained
+    finally:
+        hook.remove()
+
+
+def _gradients(method: Method, task: Task, trained: set[int]) -> Check:
+    nets = networks(method).items()
+    weights = {f"{m}.{n}": p for m, net in nets for n, p in net.named_parameters() if p.requires_grad}
+    if not any(id(p) in trained for p in weights.values()):
+        return Check("gradients", task.name, "skip", "no torch optimiser has stepped these weights")
+    dead = [name for name, p in weights.items() if id(p) not in trained]
     return _verdict("gradients", task, f"no gradient reaches {', '.join(dead[:3])}" if dead else "")
 
 

@@ -62,7 +62,7 @@ def lines(log: Path) -> list[str]:
 
 
 def wait_for(process: multiprocessing.Process, log: Path, word: str, chance: random.Random) -> None:
-    """Until the run writes a line that begins with the word, and a little longer; `start`: at most to its first line."""
+    """Until the run writes a line that begins with the word, and a little longer; `start`: its first line at most."""
     before, deadline = len(lines(log)), time.monotonic() + (3 * chance.random() if word == "start" else 600)
     prefix = "" if word == "start" else word
     while process.is_alive() and time.monotonic() < deadline:
