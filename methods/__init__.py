@@ -8,4 +8,8 @@ METHODS = {
     "solver": "methods.solver:Solver",
     "videopde": "methods.videopde.method:VideoPDE",
     "videopde_unified": "methods.videopde.method:VideoPDEUnified",
+    "ablation_mixed": "methods.ablations.mixed:Mixed",
+    "ablation_concat": "methods.ablations.concat:Concat",
+    "ablation_latent": "methods.ablations.latent:Latent",
+    "ablation_hierarchical": "methods.ablations.hierarchical:Hierarchical",
 }
