@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from benchmark.settings import parse_overrides, read_config, read_yaml
 
-SUITE_KEYS = ("title", "methods", "tasks", "datasets", "seeds", "profile", "samples")
+SUITE_KEYS = ("title", "methods", "tasks", "datasets", "seeds", "profile", "samples", "variants")
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,8 @@ def read_suite(path: Path) -> dict[str, Any]:
     tasks: [cont_1, cont_3]
     datasets: [navier_stokes]
     seeds: [0, 1, 2]
+
+    `variants` are read by `studies.read_study`.
     """
     values = read_yaml(path)
     unknown = [key for key in values if key not in SUITE_KEYS]

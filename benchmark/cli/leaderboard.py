@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmark.cli.arguments import add_profile, add_verb, names
@@ -14,12 +15,16 @@ FORMATS = ("md", "latex", "csv", "json", "html")
 def add(verbs: argparse._SubParsersAction) -> None:
     parser = add_verb(
         verbs, "leaderboard", "write leaderboards from the records",
-        "  python -m benchmark leaderboard\n  python -m benchmark leaderboard --format md,html --output leaderboard\n",
+        "  python -m benchmark leaderboard\n  python -m benchmark leaderboard --format md,html --output leaderboard\n"
+        "  python -m benchmark leaderboard --suite frame_count\n",
     )  # fmt: skip
     add_profile(parser)
     parser.add_argument("--format", default="md", metavar="F", help=f"{', '.join(FORMATS)} or all (default: md)")
     parser.add_argument("--results", type=Path, default=Path("results"), metavar="DIR", help="default: results/")
     parser.add_argument("--output", type=Path, metavar="DIR", help="write files there (default: print)")
+    parser.add_argument(
+        "--suite", metavar="NAME|FILE", help="a suite with variants: one table of them side by side (md, csv or json)"
+    )
     parser.set_defaults(execute=execute)
 
 
@@ -33,6 +38,8 @@ def execute(arguments: argparse.Namespace) -> int:
             raise ValueError(f"unknown format {name!r}{near(name, FORMATS)}")
     if arguments.output is None and len(formats) > 1:
         raise ValueError("several formats need a folder: --output DIR")
+    if arguments.suite:
+        return show_study(arguments, formats)
     folder = arguments.results / arguments.profile
     if not folder.is_dir():
         raise ValueError(f"{folder}: no records there; run some cells first, or name the folder with --results")
@@ -44,3 +51,32 @@ def execute(arguments: argparse.Namespace) -> int:
     for problem in written.problems:
         print(f"error: {problem}", file=sys.stderr)
     return 1 if written.problems else 0
+
+
+def show_study(arguments: argparse.Namespace, formats: Sequence[str]) -> int:
+    from benchmark.cli.run import suite_path
+    from benchmark.studies import RENDERERS, compare, read_study
+
+    path = suite_path(arguments.suite)
+    study = read_study(path)
+    if study is None:
+        raise ValueError(f"suite {path.stem} has no variants; its records are in the leaderboard without --suite")
+    unknown = [name for name in formats if name not in RENDERERS]
+    if unknown:
+        raise ValueError(f"format {unknown[0]}: a study is shown as {', '.join(RENDERERS)}")
+    comparison = compare(study, arguments.results, arguments.profile)
+    if not comparison.entries:
+        folder = arguments.results / "studies" / study.name
+        raise ValueError(f"{folder}: no records of profile {arguments.profile}; `run --suite {arguments.suite}` first")
+    for name in formats:
+        text = RENDERERS[name](comparison)
+        if arguments.output is None:
+            sys.stdout.write(text)
+            continue
+        arguments.output.mkdir(parents=True, exist_ok=True)
+        file = arguments.output / f"{study.name}.{name}"
+        file.write_text(text, encoding="utf-8")
+        print(file)
+    for problem in comparison.problems:
+        print(f"error: {problem}", file=sys.stderr)
+    return 1 if comparison.problems else 0

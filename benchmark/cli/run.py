@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,8 @@ EXAMPLES = """  python -m benchmark run --method kriging --task cont_3
   python -m benchmark run --method my_method --task fwd_full --plugin my_method.py --set width=32
   python -m benchmark run --suite table2 --dry-run
 """
+PLAN_HEADER = ("method", "task", "dataset", "profile", "seed", "state", "time", "reason")
+RECORD_HEADER = ("method", "task", "dataset", "seed", "rel_l2 %", "95 %", "fit s", "predict s", "state")
 
 
 def add(verbs: argparse._SubParsersAction) -> None:
@@ -59,16 +63,20 @@ def add(verbs: argparse._SubParsersAction) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     from benchmark.plan import plan
 
-    request = make_request(arguments)
-    planned = plan(request)
+    requests = make_requests(arguments)
+    planned = {variant: plan(request) for variant, request in requests.items()}
     if arguments.dry_run:
         return show_plan(planned, arguments.json)
     from benchmark.cli.live import Live
 
-    with Live(len(planned), quiet=arguments.json) as live:
-        records = _engine(arguments)(request, planned, live)
+    engine, records = _engine(arguments), {}
+    for variant, request in requests.items():
+        if variant and not arguments.json:
+            print(f"variant {variant}", file=sys.stderr, flush=True)
+        with Live(len(planned[variant]), quiet=arguments.json) as live:
+            records[variant] = engine(request, planned[variant], live)
     show_records(records, arguments)
-    return exit_code(records)
+    return exit_code([record for found in records.values() for record in found])
 
 
 def _engine(arguments: argparse.Namespace) -> Any:
@@ -110,6 +118,15 @@ def make_request(arguments: argparse.Namespace) -> Any:
     )  # fmt: skip
 
 
+def make_requests(arguments: argparse.Namespace) -> dict[str, Any]:
+    """One request under the name "", or one for each variant of a study."""
+    from benchmark.studies import read_study
+
+    request = make_request(arguments)
+    study = read_study(suite_path(arguments.suite)) if arguments.suite else None
+    return study.requests(request) if study else {"": request}
+
+
 def _seed(text: str) -> int:
     if not text.isdigit():
         raise ValueError(f"--seed: expected numbers like 0,1,2, got {text!r}")
@@ -129,9 +146,10 @@ def suite_path(name: str) -> Path:
     return Path(name)
 
 
-def show_plan(planned: list[Any], as_json: bool) -> int:
+def show_plan(planned: dict[str, list[Any]], as_json: bool) -> int:
     from dataclasses import asdict
 
+    cells = [(variant, p) for variant, found in planned.items() for p in found]
     rows = [
         {
             "cell": asdict(p.cell),
@@ -139,12 +157,13 @@ def show_plan(planned: list[Any], as_json: bool) -> int:
             "action": p.action,
             "reason": p.reason,
             "estimate": asdict(p.estimate),
+            **({"variant": variant} if variant else {}),
         }
-        for p in planned
+        for variant, p in cells
     ]
-    todo = [p.estimate for p in planned if p.action == "run"]
+    todo = [p.estimate for _, p in cells if p.action == "run"]
     total = {
-        "cells": len(planned),
+        "cells": len(cells),
         "to_run": len(todo),
         "seconds": sum(e.seconds or 0 for e in todo),
         "unknown_seconds": sum(e.seconds is None for e in todo),
@@ -157,10 +176,10 @@ def show_plan(planned: list[Any], as_json: bool) -> int:
     from tabulate import tabulate
 
     table = []
-    for p in planned:
+    for variant, p in cells:
         time = _seconds(p.estimate.seconds) if p.action == "run" else "-"
-        table.append([*asdict(p.cell).values(), p.state, time, p.reason[:70]])
-    print(tabulate(table, ["method", "task", "dataset", "profile", "seed", "state", "time", "reason"]))
+        table.append([*_named(variant), *asdict(p.cell).values(), p.state, time, p.reason[:70]])
+    print(tabulate(table, _header(planned, PLAN_HEADER)))
     unknown = f" (+ {total['unknown_seconds']} cells of unknown length)" if total["unknown_seconds"] else ""
     print(f"\n{total['to_run']} of {total['cells']} cells to run: about {_seconds(total['seconds'])}{unknown}, "
           f"up to {total['memory_mb']:.0f} MB of memory, {total['disk_mb']:.0f} MB of disk")  # fmt: skip
@@ -173,16 +192,28 @@ def _seconds(value: float | None) -> str:
     return f"{value:.0f} s" if value < 120 else f"{value / 60:.0f} min" if value < 7200 else f"{value / 3600:.1f} h"
 
 
-def show_records(records: list[dict[str, Any]], arguments: argparse.Namespace) -> None:
+def show_records(records: dict[str, list[dict[str, Any]]], arguments: argparse.Namespace) -> None:
+    found = [(variant, record) for variant, own in records.items() for record in own]
     if arguments.json:
-        print(json.dumps({"records": records}, indent=1))
+        rows = [{**record, "variant": variant} if variant else record for variant, record in found]
+        print(json.dumps({"records": rows}, indent=1))
         return
+    from collections import Counter
+
     from tabulate import tabulate
 
-    print(tabulate([_row(r) for r in records], ["method", "task", "dataset", "seed", "rel_l2 %", "95 %", "fit s",
-                                                "predict s", "state"]))  # fmt: skip
-    counts = {state: sum(r["state"] == state for r in records) for state in dict.fromkeys(r["state"] for r in records)}
+    table = [[*_named(variant), *_row(record)] for variant, record in found]
+    print(tabulate(table, _header(records, RECORD_HEADER)))
+    counts = Counter(record["state"] for _, record in found)
     print("\n" + ", ".join(f"{n} {state}" for state, n in counts.items()) + f"; records in {arguments.output}/")
+
+
+def _header(variants: dict[str, Any], names: Sequence[str]) -> list[str]:
+    return [*([] if "" in variants else ["variant"]), *names]
+
+
+def _named(variant: str) -> list[str]:
+    return [variant] if variant else []
 
 
 def _row(record: dict[str, Any]) -> list[Any]:
