@@ -91,6 +91,6 @@ def read_record(path: Path, parse: Callable[[str], Any] = json.loads) -> dict[st
 
 
 def record_paths(results: Path, profile: str | None = None) -> Iterator[Path]:
-    """Record files in a fixed order."""
-    root = results / profile if profile else results
-    yield from sorted(p for p in root.rglob("*-s*.json") if not p.name.startswith("."))
+    """Record files in a fixed order; studies have results of their own and do not count."""
+    paths = results.glob(f"{profile or '*'}/*/*/*-s*.json")
+    yield from sorted(p for p in paths if not p.name.startswith("."))

@@ -7,6 +7,7 @@ import json
 import shutil
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from benchmark.cli.arguments import add_data, add_json, add_plugin, add_set, add
 EXAMPLES = """  python -m benchmark run --method kriging --task cont_3
   python -m benchmark run --method mean,nearest --task cont_1,cont_3 --dataset all --profile smoke
   python -m benchmark run --method my_method --task fwd_full --plugin my_method.py --set width=32
-  python -m benchmark run --suite table2 --dry-run
+  python -m benchmark run --suite continuous --dry-run
 """
 PLAN_HEADER = ("method", "task", "dataset", "profile", "seed", "state", "time", "reason")
 RECORD_HEADER = ("method", "task", "dataset", "seed", "rel_l2 %", "95 %", "fit s", "predict s", "state")
@@ -203,9 +204,41 @@ def show_records(records: dict[str, list[dict[str, Any]]], arguments: argparse.N
     from tabulate import tabulate
 
     table = [[*_named(variant), *_row(record)] for variant, record in found]
+    if "" in records:  # a study has results of its own
+        table += [[*_row(record)[:-1], "stored"] for record in references_beside(records[""], arguments.output)]
     print(tabulate(table, _header(records, RECORD_HEADER)))
     counts = Counter(record["state"] for _, record in found)
     print("\n" + ", ".join(f"{n} {state}" for state, n in counts.items()) + f"; records in {arguments.output}/")
+
+
+def references_beside(records: list[dict[str, Any]], results: Path) -> list[dict[str, Any]]:
+    """Records of reference methods that are stored already and were scored on the same data behind the same masks."""
+    from benchmark.leaderboard.names import REFERENCES
+    from benchmark.records import Cell, RecordError, read_record
+
+    def scored_on(record: dict[str, Any]) -> tuple[Any, ...]:
+        provenance = record["provenance"]
+        return provenance["data_fingerprint"], provenance["mask_hash"], provenance["scorer_version"]
+
+    ran = {Cell(**record["cell"]) for record in records}
+    wanted = {
+        replace(Cell(**record["cell"]), method=name, seed=0): scored_on(record)
+        for record in records
+        if record["state"] == "done"
+        for name in REFERENCES
+    }
+    found = []
+    for cell, basis in wanted.items():
+        path = cell.path(results)
+        if cell in ran or not path.exists():
+            continue
+        try:
+            record = read_record(path)
+        except RecordError:
+            continue  # the leaderboard reports it
+        if record["state"] == "done" and scored_on(record) == basis:
+            found.append(record)
+    return found
 
 
 def _header(variants: dict[str, Any], names: Sequence[str]) -> list[str]:

@@ -86,6 +86,16 @@ def test_data_from_nothing_to_verified(capsys, tmp_path):
     assert code == 1
 
 
+def test_run_shows_the_stored_references_beside_it(capsys, tmp_path):
+    where = ("--profile", "smoke", "--output", tmp_path / "r", "--runs", tmp_path / "w", "--data", tmp_path / "d")
+    run(capsys, "run", "--method", "mean,persistence", "--task", "fwd_full", *where)
+    _, out, _ = run(capsys, "run", "--method", "nearest", "--task", "fwd_full", *where)
+    rows = [line.split() for line in out.splitlines()]
+    assert [row[0] for row in rows if row and row[-1] == "stored"] == ["mean", "persistence"]
+    _, out, _ = run(capsys, "run", "--method", "nearest", "--task", "fwd_full", *where, "--limit", "2", "--overwrite")
+    assert "stored" not in out.split()  # those were scored on other trajectories
+
+
 def test_run_then_leaderboard(capsys, tmp_path):
     folders = ["--output", tmp_path / "results", "--runs", tmp_path / "runs", "--data", tmp_path / "data"]
     request = ["run", "--method", "mean,nearest", "--task", "cont_3", "--profile", "smoke", *folders]
