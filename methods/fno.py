@@ -1,0 +1,182 @@
+"""Fourier neural operator (Li et al. 2020): layers that multiply the lowest Fourier modes by learned matrices.
+
+    v <- gelu(W v + F^-1 (R F v)),    R_k a complex matrix for each kept mode k
+
+The network is neuraloperator's `FNO`, in three forms:
+
+    3d         modes in x, y and t; the given frame is repeated along t (the paper's FNO-3D)
+    2d         modes in x and y; all frames come out at once, as channels
+    recurrent  modes in x and y; one frame to the next, unrolled over the video (the paper's FNO-2D), backwards in time
+               from a last frame; of an equation of second order in time it sees two frames
+
+The paper gives the operator whole frames. Sparse observations (the masked frames, the mask and the nearest sensor's
+value as channels) are an addition of ours.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from benchmark.core import Dataset, Grid, Task
+from methods.blocks.budget import Training
+from methods.blocks.given import Told
+from methods.blocks.optimiser import Optimiser
+from methods.blocks.regressor import RegressionSettings, Regressor, Shape
+
+Form = Literal["3d", "2d", "recurrent"]
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """Defaults: the reference code's FNO-3D at the width of the paper's two-dimensional problems.
+
+    Modes count both signs: 24 are the 12 positive ones of the paper. They are cut to what a grid has.
+    """
+
+    form: Form = "3d"
+    width: int = 32
+    modes: int = 24  # in x and in y
+    time_modes: int = 16  # in t, where there is an axis of time
+    layers: int = 4
+    padding: float = 0.125  # of an axis that is not periodic, on both sides, as a share of it (ours)
+    projection: int = 4  # width of the last hidden layer over `width`: the paper's 128
+
+
+@dataclass(frozen=True)
+class Settings(RegressionSettings):
+    architecture: Architecture = field(default_factory=Architecture)
+
+
+SMOKE = Settings(
+    training=Training(
+        steps=40,
+        batch=8,
+        optimiser=Optimiser(lr=1e-2, betas=(0.9, 0.99), weight_decay=0.0, schedule="cosine", warmup=5),
+        ema=0.0,
+        validations=2,
+        precision="32-true",
+    ),
+    validation=8,
+    architecture=Architecture("2d", width=12, modes=8, layers=2, projection=2),
+)
+LAPTOP = Settings(
+    training=Training(
+        seconds=240.0,
+        batch=8,
+        optimiser=Optimiser(lr=1.6e-2, betas=(0.9, 0.99), weight_decay=1e-4, schedule="cosine", warmup=50),
+        ema=0.0,
+        precision="32-true",
+    ),
+    architecture=Architecture("2d", width=32, modes=16, projection=2),
+)
+
+
+class FNO(Regressor):
+    source = "Li et al., Fourier Neural Operator for Parametric Partial Differential Equations, ICLR 2021"
+    profiles = {"smoke": SMOKE, "laptop": LAPTOP, "paper": Settings()}
+
+    def unsupported(self, task: Task, dataset: Dataset) -> str | None:
+        if self.settings.architecture.form == "recurrent" and (task.family == "continuous" or task.rate < 1):
+            return "the recurrent form steps from one whole frame to the next; the forms 2d and 3d take sparse ones"
+        return None
+
+    def build(self, shape: Shape) -> nn.Module:
+        architecture: Architecture = self.settings.architecture
+        forms = {"3d": SpaceTime, "2d": OneShot, "recurrent": Recurrent}
+        if architecture.form not in forms:
+            raise ValueError(f"form: expected one of {', '.join(forms)}, got {architecture.form!r}")
+        return forms[architecture.form](architecture, shape)
+
+
+# -- the three forms: Told -> a correction (B, T, C, H, W)
+
+
+class OneShot(nn.Module):
+    def __init__(self, architecture: Architecture, shape: Shape):
+        super().__init__()
+        frame, still = shape.told
+        self.video = shape.frames, shape.channels
+        inputs = len(shape.given.frames) * frame + still
+        self.operator = operator(architecture, shape.grid, inputs, shape.frames * shape.channels)
+
+    def forward(self, told: Told) -> Tensor:
+        x = torch.cat([told.frames.flatten(1, 2), told.still], dim=1)
+        return self.operator(x).unflatten(1, self.video)
+
+
+class SpaceTime(nn.Module):
+    """Time is the last axis: neuraloperator treats that one right for an odd number of points too."""
+
+    def __init__(self, architecture: Architecture, shape: Shape):
+        super().__init__()
+        frame, still = shape.told
+        self.frames, self.each = shape.frames, len(shape.given.frames) == shape.frames
+        inputs = frame if self.each else len(shape.given.frames) * frame
+        self.operator = operator(architecture, shape.grid, inputs + still + 1, shape.channels, shape.frames)
+
+    def forward(self, told: Told) -> Tensor:
+        seen = told.frames.movedim(1, -1) if self.each else self._repeat(told.frames.flatten(1, 2))
+        still = self._repeat(told.still)
+        t = torch.linspace(-0.5, 0.5, self.frames, device=still.device, dtype=still.dtype).expand_as(still[:, :1])
+        return self.operator(torch.cat([seen, still, t], dim=1)).movedim(-1, 1)
+
+    def _repeat(self, x: Tensor) -> Tensor:
+        """(B, K, H, W) -> (B, K, H, W, T)."""
+        return x[..., None].expand(*x.shape, self.frames)
+
+
+class Recurrent(nn.Module):
+    def __init__(self, architecture: Architecture, shape: Shape):
+        super().__init__()
+        if not shape.given.one_frame():
+            raise ValueError(f"recurrent: expected one frame in full, got frames {shape.given.frames}")
+        self.steps, self.backwards = shape.frames - 1, shape.given.frames[0] > 0
+        self.memory = max(1, shape.time_order)
+        self.steady = shape.steady
+        frame, still = shape.told
+        self.operator = operator(architecture, shape.grid, self.memory * frame + still, shape.channels)
+
+    def forward(self, told: Told) -> Tensor:
+        video = [told.frames[:, 0]] * self.memory  # (B, C, H, W) each
+        for _ in range(self.steps):
+            new = self.operator(torch.cat([*video[-self.memory :], told.still], dim=1))
+            video.append(new if self.steady else video[-1] + new)
+        video = video[self.memory - 1 :]
+        return torch.stack(video[::-1] if self.backwards else video, dim=1) - told.start
+
+
+# -- neuraloperator
+
+
+def operator(architecture: Architecture, grid: Grid, inputs: int, outputs: int, frames: int | None = None) -> nn.Module:
+    """neuraloperator's FNO over (x, y), or over (x, y, t) with so many frames."""
+    if any(n % 2 for n in grid.shape):
+        raise ValueError(f"fno: expected an even number of points in x and y (neuraloperator 2.0), got {grid.shape}")
+    modes = [min(architecture.modes, n) for n in grid.shape]
+    padding = [0.0 if grid.boundary == "periodic" else architecture.padding] * 2
+    if frames is not None:
+        modes.append(min(architecture.time_modes, frames))
+        padding.append(architecture.padding)
+    return _import_fno()(
+        n_modes=tuple(modes),
+        in_channels=inputs,
+        out_channels=outputs,
+        hidden_channels=architecture.width,
+        n_layers=architecture.layers,
+        lifting_channel_ratio=2,
+        projection_channel_ratio=architecture.projection,
+        positional_embedding=None,  # coordinates come with the input
+        domain_padding=padding if any(padding) else None,
+    )
+
+
+def _import_fno() -> Any:
+    """The import changes what is done with warnings; here it does so for its own duration only."""
+    with warnings.catch_warnings():
+        from neuralop.models import FNO as NeuralOperatorFNO
+    return NeuralOperatorFNO

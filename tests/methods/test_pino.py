@@ -1,0 +1,99 @@
+from dataclasses import replace
+from functools import cache
+
+import pytest
+import torch
+
+from benchmark.core import Run
+from methods.blocks.observed import Observed
+from methods.blocks.regressor import relative_l2
+from methods.fno import FNO
+from methods.pino import PINO, refine, relative_residual, term_sizes
+from tasks import observation as tasks
+from tests.methods.heat import HeatDataset
+from tests.methods.small import generators
+
+HEAT = HeatDataset.small(resolution=8, frames=4)
+SMOKE = PINO.profiles["smoke"]
+QUICK = replace(SMOKE, training=replace(SMOKE.training, steps=2, batch=4, validations=1))
+
+
+@cache
+def data(split, count=8):
+    return HEAT.trajectories(split, count)
+
+
+def observed(task=tasks.FWD_FULL, count=4):
+    truth = data("test", count)
+    return Observed(truth, task.observe(truth, generators(count)))
+
+
+def fitted(**changes):
+    return PINO(replace(QUICK, **changes)).fit(data("train"), data("valid"), [tasks.FWD_FULL], 0, Run())
+
+
+def test_the_loss_is_data_residual_and_anchor():
+    method, batch = fitted(), observed()
+    problem, truth = batch.problem, batch.truth
+    with torch.no_grad():
+        raw = method.raw(method.net_, problem)
+        video = method.put_back(raw, problem)
+        whole = method.losses(method.net_, batch, torch.Generator())
+    assert torch.equal(video[:, 0], truth.u[:, 0]) and not torch.equal(raw[:, 0], truth.u[:, 0])
+    sizes = term_sizes(truth.u, problem)
+    excess = relative_residual(video, problem, sizes) - relative_residual(truth.u, problem, sizes)
+    assert (excess > 0).all()
+    anchor = (raw - truth.u)[:, 0].flatten(1).norm(dim=1) / truth.u[:, 0].flatten(1).norm(dim=1)
+    expected = relative_l2(video, truth.u, False) + 0.2 * excess + 0.2 * anchor
+    torch.testing.assert_close(whole, expected)
+
+
+def test_without_weights_it_is_fno():
+    batch = observed()
+    pino = fitted(residual_weight=0.0, anchor_weight=0.0)
+    shared = {name: getattr(QUICK, name) for name in ("training", "symmetries", "validation", "chunk", "architecture")}
+    fno = FNO(type(FNO.profiles["smoke"])(**shared)).fit(data("train"), data("valid"), [tasks.FWD_FULL], 0, Run())
+    assert torch.equal(pino.predict(batch.problem, 0).u, fno.predict(batch.problem, 0).u)
+    assert not torch.equal(fitted().predict(batch.problem, 0).u, fno.predict(batch.problem, 0).u)
+
+
+def test_the_truth_has_no_excess_and_a_wrong_video_has():
+    batch = observed()
+    truth, problem = batch.truth, batch.problem
+    sizes = term_sizes(truth.u, problem)
+    floor = relative_residual(truth.u, problem, sizes)
+    assert (floor < 0.05).all()  # the trapezoidal rule at the spacing of the frames
+    still = truth.u[:, :1].expand_as(truth.u)
+    assert (relative_residual(still, problem, sizes) > 5 * floor).all()
+    torch.testing.assert_close(floor, truth.equation.relative_residual(truth.u, None, truth.grid))
+
+
+def test_refining_finds_the_solution_trajectory_by_trajectory():
+    batch = observed()
+    problem, truth = batch.problem, batch.truth
+    start = torch.where(problem.mask, problem.values, truth.u[:, :1].expand_as(truth.u))
+    better = refine(start, problem, 60)
+    sizes = term_sizes(truth.u, problem)
+    assert (relative_residual(better, problem, sizes) < 0.1 * relative_residual(start, problem, sizes)).all()
+    assert torch.equal(better[problem.mask], problem.values[problem.mask])
+    error, before = (relative_l2(u, truth.u, False) for u in (better, start))
+    assert (error < 0.2 * before).all()
+    alone = refine(start[1:2], problem[1:2], 60)
+    torch.testing.assert_close(alone, better[1:2], rtol=1e-2, atol=1e-3)
+
+
+def test_a_refined_prediction_is_repeatable():
+    batch = observed()
+    method = fitted(refine=5)
+    answer = method.predict(batch.problem, 0)
+    assert torch.equal(answer.u, method.predict(batch.problem, 1).u)
+    plain = PINO(QUICK).restore(method.state(), data("train")).predict(batch.problem, 0)
+    sizes = term_sizes(batch.truth.u, batch.problem)
+    rough, fine = (relative_residual(a.u[0], batch.problem, sizes) for a in (plain, answer))
+    assert (fine < rough).all()
+
+
+@pytest.mark.parametrize("task", [tasks.CONT_1, tasks.FWD_PARTIAL])
+def test_sparse_frames_are_left_to_others(task):
+    assert "fno" in PINO(QUICK).unsupported(task, HEAT)
+    assert PINO(QUICK).unsupported(tasks.INV_FULL, HEAT) is None
