@@ -9,6 +9,7 @@ METHODS = {
     "fno": "methods.fno:FNO",
     "pino": "methods.pino:PINO",
     "deeponet": "methods.deeponet:DeepONet",
+    "pinn": "methods.pinn.method:PINN",
     "videopde": "methods.videopde.method:VideoPDE",
     "videopde_unified": "methods.videopde.method:VideoPDEUnified",
     "ablation_mixed": "methods.ablations.mixed:Mixed",

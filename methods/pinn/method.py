@@ -1,0 +1,111 @@
+"""PINN: a small network for each trajectory, fitted to what is observed of it and to the equation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+import torch
+from torch import Tensor
+
+from benchmark.core import Method, Prediction, Problem, Run, Task, TrajectorySet
+from methods.blocks.rollout import rollout
+from methods.pinn.ansatz import make_ansatz, predicted
+from methods.pinn.features import Features
+from methods.pinn.loss import Answer, Loss, video
+from methods.pinn.network import start
+from methods.pinn.optimise import Schedule, optimise
+from methods.pinn.points import Sampling
+from methods.pinn.residuals import axes_of
+
+
+@dataclass(frozen=True)
+class Settings:
+    width: int = 64
+    depth: int = 4  # hidden layers
+    waves: int = 4  # |k| of the plane waves a network sees, at most
+    decay: float = 2.0  # of their amplitudes, |k|^-decay: how smooth an answer is where nothing is seen
+    sampling: Sampling = field(default_factory=lambda: Sampling(slices=1, fixed=8, sensors=4096))
+    schedule: Schedule = field(default_factory=lambda: Schedule(adam=10_000, lr=2e-3, lbfgs=5_000))
+    weight: float = 10.0  # of the misfit; a residual has 1
+    window: int = 20  # frames of one network, at most; a longer trajectory is covered window after window
+    exact: bool = True  # observations have no noise: they are kept, and a frame seen in full is part of the ansatz
+    instances: int | None = 10  # test trajectories that are scored
+    chunk: int = 16  # instances that are fitted at once; on a CPU few, so that they stay in its cache
+
+
+SMOKE = Settings(
+    width=16,
+    depth=2,
+    waves=2,
+    sampling=Sampling(1, 3, 256),
+    schedule=Schedule(adam=60, lr=1e-2, lbfgs=40),
+    window=4,
+    instances=4,
+)
+LAPTOP = Settings(
+    width=48,
+    depth=3,
+    sampling=Sampling(2, 8, 1024),
+    schedule=Schedule(adam=200, lr=5e-3, lbfgs=250),
+    window=8,
+    instances=8,
+    chunk=2,
+)
+
+
+class PINN(Method):
+    scope = "instance"
+    source = "Raissi et al., J. Comput. Phys. 378 (2019) 686"
+    profiles = {"smoke": SMOKE, "laptop": LAPTOP, "paper": Settings()}
+
+    def fit(self, train: TrajectorySet, valid: TrajectorySet, tasks: Sequence[Task], seed: int, run: Run) -> Self:
+        return self
+
+    def predict(self, problem: Problem, seed: int, samples: int = 1) -> Prediction:
+        chunk = self.settings.chunk
+        parts = [self._video(_paired(problem[i : i + chunk]), seed) for i in range(0, len(problem), chunk)]
+        u = torch.cat([u for u, _ in parts])[: len(problem)]
+        return Prediction(u[None], evaluations=max(count for _, count in parts))
+
+    def _video(self, problem: Problem, seed: int) -> tuple[Tensor, int]:
+        """All frames (B, T, H, W, C), in windows where there are more than one network covers, and the evaluations."""
+        spent: list[int] = []
+
+        def solve(part: Problem) -> Tensor:
+            u, evaluations = self._solve(part, seed)
+            spent.append(evaluations)
+            return u
+
+        u = rollout(solve, problem, min(self.settings.window, problem.values.shape[1]))
+        return u, sum(spent)
+
+    def _solve(self, problem: Problem, seed: int) -> tuple[Tensor, int]:
+        """One network for each instance."""
+        s = self.settings
+        answer = make_answer(problem, s)
+        loss = Loss(problem, answer, s.sampling, s.weight, seed)
+        weights = start(answer.sizes, len(problem), seed).to(problem.values.device)
+        weights, evaluations = optimise(loss, weights, s.schedule)
+        u = video(answer, weights, problem)
+        return torch.where(problem.mask, problem.values, u) if s.exact else u, evaluations
+
+
+def _paired(problem: Problem) -> Problem:
+    """One instance twice: a batch of one takes another way through the matrix library and ends on other digits."""
+    if len(problem) > 1:
+        return problem
+    static = None if problem.static is None else problem.static.repeat(2, 1, 1, 1)
+    values, mask = (v.repeat(2, 1, 1, 1, 1) for v in (problem.values, problem.mask))
+    return replace(problem, values=values, mask=mask, static=static)
+
+
+def make_answer(problem: Problem, settings: Settings) -> Answer:
+    """The form of the answer to a problem, its weights still open."""
+    equation, grid = problem.equation, problem.grid
+    axes = axes_of(equation, problem.static)
+    rest = equation.time_order == 2 and grid.times[0] == 0  # then u_t = 0 there
+    features = Features.of(grid, settings.waves, settings.decay, axes, rest, problem.values.device)
+    sizes = (features.width, *[settings.width] * settings.depth, len(predicted(equation)))
+    return Answer(features, sizes, make_ansatz(problem, axes, rest, settings.exact))
