@@ -16,4 +16,9 @@ METHODS = {
     "ablation_concat": "methods.ablations.concat:Concat",
     "ablation_latent": "methods.ablations.latent:Latent",
     "ablation_hierarchical": "methods.ablations.hierarchical:Hierarchical",
+    "diffusionpde": "methods.diffusionpde.method:DiffusionPDE",
+    "diffusionpde_ext": "methods.diffusionpde.ext:DiffusionPDEExt",
+    "shu": "methods.shu.method:Shu",
+    "zhuang": "methods.zhuang.method:Zhuang",
+    "eci": "methods.eci:ECI",
 }

@@ -1,0 +1,150 @@
+"""The prior: a diffusion model of pairs of frames, trained on pairs cut out of the training trajectories.
+
+    (x_i, x_j) ~ p( . | label),    loss = lambda(sigma) |D(x + sigma eps, sigma; label) - x|^2
+
+The two frames are channels of one U-Net. A label tells kinds of pairs apart, where there are several; a known
+coefficient field, where there is one, is a further channel that carries no noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import one_hot
+
+from benchmark.core import Grid, Run, TrajectorySet
+from methods.blocks.batches import ShuffledBatches, derived_seed
+from methods.blocks.budget import Progress, Training
+from methods.blocks.edm import Denoiser, Edm, denoising_loss, noise_levels
+from methods.blocks.normaliser import Normaliser
+from methods.blocks.train import Validate, fit_loop
+from methods.blocks.unet import Architecture, UNet
+
+PAIR, VALID = 5, 6  # streams of random numbers
+PIECE = 64  # validation pairs at once
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The pairs of frames a model knows: each with a label, and how often training draws it."""
+
+    frames: tuple[tuple[int, int], ...]  # (P, 2)
+    labels: tuple[int, ...]  # (P,)
+    shares: tuple[float, ...]  # (P,)
+
+    @property
+    def kinds(self) -> int:
+        return max(self.labels) + 1
+
+    def draw(self, generator: torch.Generator) -> int:
+        return int(torch.multinomial(torch.tensor(self.shares), 1, generator=generator))
+
+
+class PairNet(nn.Module):
+    """F(x, noise, label, static): pairs (B, 2, H, W, C) -> the same shape. label (B,), static (B, H, W, Cs)."""
+
+    def __init__(self, channels: int, static: int, kinds: int, grid: Grid, architecture: Architecture):
+        super().__init__()
+        if grid.shape[0] != grid.shape[1]:
+            raise ValueError(f"grid: expected a square one, got {grid.shape}")
+        self.kinds = kinds if kinds > 1 else 0
+        self.unet = UNet(2 * channels + static, 2 * channels, grid.shape[0], architecture, self.kinds)
+
+    def forward(self, x: Tensor, noise: Tensor, label: Tensor | None = None, static: Tensor | None = None) -> Tensor:
+        h = x.movedim(-1, 2).flatten(1, 2)  # (B, 2 C, H, W)
+        if static is not None:
+            h = torch.cat([h, static.movedim(-1, 1).to(h)], 1)
+        hot = None if label is None or not self.kinds else one_hot(label, self.kinds).to(h)
+        return self.unet(h, noise, hot).unflatten(1, (2, -1)).movedim(2, -1)
+
+
+def make_net(train: TrajectorySet, kinds: int, architecture: Architecture, circular: bool) -> PairNet:
+    """An untrained network for pairs of the training set's frames; `circular` pads where the domain is periodic."""
+    first = train[:1]
+    static = 0 if first.static is None else first.static.shape[-1]
+    if circular and train.grid.boundary == "periodic":
+        architecture = replace(architecture, padding="circular")
+    return PairNet(first.u.shape[-1], static, kinds, train.grid, architecture)
+
+
+# -- training ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PairBatch:
+    u: Tensor  # (B, 2, H, W, C) physical units
+    label: Tensor  # (B,)
+    static: Tensor | None  # (B, H, W, Cs)
+
+    def to(self, device: Any) -> PairBatch:
+        static = None if self.static is None else self.static.to(device)
+        return PairBatch(self.u.to(device), self.label.to(device), static)
+
+
+class PairBatches:
+    """`size` pairs a step, each of another trajectory."""
+
+    def __init__(self, train: TrajectorySet, pairs: Pairs, size: int, seed: int):
+        self.shuffled, self.pairs, self.seed = ShuffledBatches(train, size, seed), pairs, seed
+
+    def __call__(self, step: int, rank: int = 0, world: int = 1) -> PairBatch:
+        generator = torch.Generator().manual_seed(derived_seed(self.seed, step, rank, PAIR))
+        indices = self.shuffled.indices(step, rank, world)
+        return cut(self.shuffled.train, indices, self.pairs, [self.pairs.draw(generator) for _ in indices])
+
+
+def cut(trajectories: TrajectorySet, indices: Sequence[int], pairs: Pairs, drawn: Sequence[int]) -> PairBatch:
+    """Pair drawn[i] of trajectory indices[i]."""
+    part = trajectories[list(indices)]
+    frames = torch.tensor([pairs.frames[p] for p in drawn])  # (B, 2)
+    u = part.u[torch.arange(len(frames))[:, None], frames]
+    return PairBatch(u, torch.tensor([pairs.labels[p] for p in drawn]), part.static)
+
+
+def fit_prior(
+    net: PairNet,
+    pairs: Pairs,
+    train: TrajectorySet,
+    valid: TrajectorySet,
+    normaliser: Normaliser,
+    edm: Edm,
+    training: Training,
+    run: Run,
+    seed: int,
+    validation: int,
+) -> Progress:
+    """Train the network in place; with `validation` > 0 the weights that did best on so many pairs of `valid` stay."""
+
+    def losses(model: nn.Module, batch: PairBatch, draws: torch.Generator) -> Tensor:
+        x = normaliser.encode(batch.u)
+        static = None if batch.static is None else normaliser.encode_static(batch.static)
+        sigma = noise_levels(edm, len(x), draws)
+        noise = torch.randn(x.shape, generator=draws, device=draws.device)
+        return denoising_loss(edm, lambda x, sigma: model(x, sigma, batch.label, static), x, sigma, noise)
+
+    def loss(model: nn.Module, batch: PairBatch, draws: torch.Generator) -> Tensor:
+        return losses(model, batch, draws).mean()
+
+    batches = PairBatches(train, pairs, training.batch, seed)
+    validate = _validation(valid, pairs, validation, losses) if validation and len(valid) else None
+    return fit_loop(Denoiser(net, edm.sigma_data), loss, batches, training, run, seed, validate)
+
+
+def _validation(valid: TrajectorySet, pairs: Pairs, count: int, losses: Any) -> Validate:
+    """The loss at fixed pairs, noise levels and noise."""
+    generator = torch.Generator().manual_seed(derived_seed(0, VALID))
+    drawn = [pairs.draw(generator) for _ in range(count)]
+    places = [i % len(valid) for i in range(count)]
+
+    def validate(model: nn.Module) -> float:
+        device = next(model.parameters()).device
+        draws = torch.Generator(device).manual_seed(0)
+        spans = [slice(i, i + PIECE) for i in range(0, count, PIECE)]
+        parts = [losses(model, cut(valid, places[s], pairs, drawn[s]).to(device), draws) for s in spans]
+        return float(torch.cat(parts).mean())
+
+    return validate

@@ -1,0 +1,69 @@
+"""Settings of DiffusionPDE and its extension, and their values at each profile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from methods.blocks.budget import Training
+from methods.blocks.edm import Edm
+from methods.blocks.guidance import Guidance
+from methods.blocks.optimiser import Optimiser
+from methods.blocks.unet import Architecture
+from methods.diffusionpde.weights import Table
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Defaults: DiffusionPDE's code, where it states a value."""
+
+    architecture: Architecture = field(default_factory=Architecture)
+    circular: bool = False  # pad circularly where the domain is periodic
+    edm: Edm = Edm(steps=2000)
+    training: Training = Training(
+        steps=333_333,  # 20M pairs at most
+        batch=60,
+        optimiser=Optimiser(lr=1e-3, betas=(0.9, 0.999), weight_decay=0.0, warmup=166_667, clip=float("inf")),
+        ema=0.99917,  # a half-life of 0.05M pairs
+    )
+    guidance: Guidance = Guidance()
+    table: Table = "code"  # of guidance weights, see `weights.py`
+    observation: float = 1.0  # factor on its z_a and z_u
+    physics: float = 1.0  # factor on its z_pde
+    far: Literal["none", "divergence"] = "divergence"  # the equation's stand-in for first and last frames (vorticity)
+    pairs: Literal["disjoint", "leap"] = (
+        "disjoint"  # open: continuous tasks by pairs (1, 2), (3, 4) .. or (1, 2), (1, 3) ..
+    )
+    validation: int = 256  # open; pairs of `valid`, each with a fixed noise
+    chunk: int = 32  # trajectories sampled at once
+
+
+FAST = Guidance("solve", late=1.0, iterations=3)  # the fast setting: few steps, each solved for the observations
+LAPTOP = Settings(
+    Architecture(32, (1, 2, 2), 1, attention=(8,), dropout=0.0, patch=2),
+    circular=True,
+    edm=Edm(log_mean=-0.4, log_std=1.6, sigma_min=0.02, sigma_max=20.0, sampler="dpmpp_2m", steps=12),
+    training=Training(
+        seconds=280.0,
+        batch=32,
+        optimiser=Optimiser(lr=3e-3, weight_decay=0.0, schedule="cosine", warmup=50),
+        ema=0.998,
+    ),
+    guidance=FAST,
+    table="laptop",
+    physics=0.0,
+    far="none",
+)
+SMOKE = (
+    replace(  # a small network, trained and sampled at high noise levels only: close to a regression, but it runs all
+        LAPTOP,
+        architecture=Architecture(16, (1, 2), 1, attention=(), dropout=0.0, patch=2),
+        circular=False,
+        edm=Edm(log_mean=2.0, log_std=1.0, sigma_min=3.0, sigma_max=20.0, sampler="dpmpp_2m", steps=2),
+        training=Training(
+            steps=250, batch=8, optimiser=Optimiser(lr=1e-2, weight_decay=0.0, warmup=5), ema=0.9, validations=2
+        ),
+        guidance=replace(FAST, iterations=4),
+        validation=16,
+    )
+)

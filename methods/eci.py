@@ -1,0 +1,178 @@
+"""ECI sampling (Cheng et al. 2025): a flow-matching prior over whole videos, drawn towards what is observed.
+
+    prior        x_t = (1 - t) eps + t x,    loss = |v(x_t, t) - (x - eps)|^2,    v a Fourier neural operator
+    extrapolate  x_1 = x_t + (1 - t) v(x_t, t)
+    correct      x_1 <- y where observed
+    interpolate  x_t' = (1 - t') eps + t' x_1
+
+for t = 0, 1/N, .., with t' = t for all but the last of M repetitions and t + 1/N for that one. No gradients; any mask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor, nn
+
+from benchmark.core import Grid, Problem, Task, TrajectorySet
+from methods import fno
+from methods.blocks.budget import Training
+from methods.blocks.edm import stratified
+from methods.blocks.generative import Clips, Generative, draw_noise
+from methods.blocks.given import coordinates
+from methods.blocks.normaliser import SIGMA_DATA
+from methods.blocks.optimiser import Optimiser
+from methods.blocks.rollout import rollout
+
+WINDOWS = ("drop", "keep")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Defaults: the authors' code for Navier-Stokes with a given first frame."""
+
+    architecture: fno.Architecture = fno.Architecture("3d", width=32, modes=16, time_modes=16, layers=2, projection=8)
+    precondition: bool = False  # ours: v = c_skip x + c_out F(c_in x), as if data and noise were alike
+    steps: int = 200  # N
+    repeats: int = 5  # M
+    redraw: int = 0  # a new eps after every so many corrections; 0: always the same
+    training: Training = Training(
+        steps=500_000,
+        batch=24,
+        optimiser=Optimiser(lr=3e-4, betas=(0.9, 0.999), weight_decay=0.0),
+        ema=0.0,
+        precision="32-true",
+    )
+    validation: int = 64  # ours; videos of `valid`, each with a fixed time and noise
+    chunk: int = 32  # trajectories at once
+
+    def __post_init__(self) -> None:
+        if self.steps < 1 or self.repeats < 1 or self.redraw < 0:
+            raise ValueError(
+                f"eci: expected steps and repeats of 1 or more, redraw >= 0, got {self.steps}, {self.repeats} and "
+                f"{self.redraw}"
+            )
+        if self.architecture.form == "recurrent":
+            raise ValueError("form: expected 2d or 3d, got 'recurrent'")
+
+
+LAPTOP = Settings(
+    fno.Architecture("2d", width=48, modes=16, layers=4, projection=2),
+    precondition=True,
+    steps=50,
+    repeats=2,
+    training=Training(
+        seconds=280.0,
+        batch=16,
+        optimiser=Optimiser(lr=4e-3, betas=(0.9, 0.99), weight_decay=0.0, schedule="cosine", warmup=50),
+        ema=0.998,
+        precision="32-true",
+    ),
+)
+SMOKE = replace(
+    LAPTOP,
+    architecture=fno.Architecture("2d", width=16, modes=8, layers=2, projection=2),
+    steps=2,
+    training=Training(
+        steps=100, batch=16, optimiser=Optimiser(lr=1e-2, warmup=5), ema=0.9, validations=2, precision="32-true"
+    ),
+    validation=16,
+)
+
+
+class VelocityNet(nn.Module):
+    """v(x, t, still): videos (B, T, H, W, C), times (B,) or (1,), coordinates and coefficients (B or 1, K, H, W).
+
+    Frames are channels (form 2d), or time is a third axis (3d).
+    """
+
+    def __init__(self, channels: int, still: int, grid: Grid, architecture: fno.Architecture, precondition: bool):
+        super().__init__()
+        self.frames, self.precondition = len(grid.times), precondition
+        self.volume = architecture.form == "3d"
+        inputs, frames = (channels, self.frames) if self.volume else (channels * self.frames, None)
+        outputs, place = inputs, int(self.volume)  # in three dimensions each frame is told which one it is
+        self.operator = fno.operator(architecture, grid, inputs + still + 1 + place, outputs, frames)
+
+    def forward(self, x: Tensor, t: Tensor, still: Tensor) -> Tensor:
+        t = t.to(x.dtype).reshape(-1, 1, 1, 1, 1)
+        if not self.precondition:
+            return self._operate(x, t, still)
+        total = (1 - t) ** 2 + t**2
+        skip = (2 * t - 1) / total
+        return skip * x + total.rsqrt() * self._operate(total.rsqrt() * x, t, still)
+
+    def _operate(self, x: Tensor, t: Tensor, still: Tensor) -> Tensor:
+        h = x.movedim(-1, 1).movedim(2, -1) if self.volume else x.movedim(-1, 2).flatten(1, 2)  # (B, C, H, W, T)
+        known = [
+            still.expand(len(x), -1, -1, -1),
+            (t - 0.5).flatten(1)[..., None, None].expand(len(x), 1, *h.shape[2:4]),
+        ]
+        told = torch.cat(known, 1)
+        if not self.volume:
+            return self.operator(torch.cat([h, told], 1)).unflatten(1, (self.frames, -1)).movedim(2, -1)
+        place = torch.linspace(-0.5, 0.5, self.frames, device=x.device, dtype=x.dtype).expand(len(x), 1, *h.shape[2:])
+        told = told[..., None].expand(*told.shape, self.frames)
+        return self.operator(torch.cat([h, told, place], 1)).movedim(-1, 1).movedim(2, -1)
+
+
+class ECI(Generative):
+    source = "Cheng et al., Gradient-Free Generation for Hard-Constrained Systems, ICLR 2025"
+    profiles = {"smoke": SMOKE, "laptop": LAPTOP, "paper": Settings()}
+
+    def clip(self, frames: int) -> int:
+        return frames
+
+    def build(self, channels: int, static: int, grid: Grid) -> nn.Module:
+        still = static + (4 if grid.boundary == "periodic" else 2)
+        return VelocityNet(channels, still, grid, self.settings.architecture, self.settings.precondition)
+
+    def prepare(self, train: TrajectorySet, tasks: Sequence[Task]) -> None:
+        windows = [WINDOWS.index(getattr(task, "window", "drop")) for task in tasks]
+        self.window_ = torch.tensor(max(windows, default=0))
+
+    def losses(self, network: nn.Module, clips: Clips, draws: torch.Generator) -> Tensor:
+        x = self.normaliser_.encode(clips.u) / SIGMA_DATA
+        noise = torch.randn(x.shape, generator=draws, device=draws.device)
+        t = stratified(len(x), draws).to(x.dtype)
+        x_t = torch.lerp(noise, x, t.reshape(-1, 1, 1, 1, 1))
+        return (network(x_t, t, self.still(clips, x)) - (x - noise)).square().flatten(1).mean(1)
+
+    def still(self, clips: Clips | Problem, like: Tensor) -> Tensor:
+        """What does not change with t: coordinates and coefficients."""
+        where, static = coordinates(self.grid, like)[None], self.static(clips)
+        return where if static is None else torch.cat([where.expand(len(static), -1, -1, -1), static], 1)
+
+    # -- predicting
+
+    def video(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
+        if problem.values.shape[1] == self.frames:
+            return self._window(problem, generators)
+        return rollout(lambda part: self._window(part, generators), problem, self.frames, WINDOWS[int(self.window_)])
+
+    def _window(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
+        y = self.normaliser_.encode_seen(problem.values, problem.mask) / SIGMA_DATA
+        x = self.sample(y, problem.mask, self.still(problem, y), generators)
+        video = self.normaliser_.decode(x * SIGMA_DATA)
+        return video if self.noise_ > 0 else torch.where(problem.mask, problem.values, video)
+
+    def sample(self, y: Tensor, mask: Tensor, still: Tensor, generators: Sequence[torch.Generator]) -> Tensor:
+        """Videos (B, T, H, W, C) in standard units; an empty mask gives samples of the prior."""
+        s = self.settings
+        x = noise = draw_noise(y.shape[1:], generators, y.device)
+        corrections = 0
+        for n in range(s.steps):
+            t = torch.full((1,), n / s.steps, device=y.device)
+            for m in range(s.repeats):
+                x_1 = torch.where(mask, y, x + (1 - t) * self.net_(x, t, still))
+                corrections += 1
+                if s.redraw and corrections % s.redraw == 0:
+                    noise = draw_noise(y.shape[1:], generators, y.device)
+                x = torch.lerp(noise, x_1, (n + (m == s.repeats - 1)) / s.steps)
+        return x
+
+    def evaluations(self, frames: int) -> int:
+        new = self.frames - (WINDOWS[int(self.window_)] == "drop")
+        return self.settings.steps * self.settings.repeats * (1 + -(-(frames - self.frames) // new))

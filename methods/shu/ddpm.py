@@ -1,0 +1,53 @@
+"""DDPM (Ho et al. 2020) with the deterministic steps of DDIM (Song et al. 2021).
+
+x_t = sqrt(abar_t) x_0 + sqrt(1 - abar_t) eps,    abar_t = (1 - beta_0) .. (1 - beta_t),    the network predicts eps
+x_s = sqrt(abar_s) x_0' + sqrt(1 - abar_s) eps',  x_0' = (x_t - sqrt(1 - abar_t) eps') / sqrt(abar_t),  s < t
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+from torch import Tensor
+
+Predict = Callable[[Tensor, Tensor], Tensor]  # x_t (B, ...), t (B,) or (1,) long -> eps (B, ...)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """beta linear in t."""
+
+    steps: int = 1000
+    beta_first: float = 1e-4
+    beta_last: float = 0.02
+
+    def kept(self) -> Tensor:
+        """abar_t for t = 0 .. steps - 1, float64."""
+        return (1 - torch.linspace(self.beta_first, self.beta_last, self.steps, dtype=torch.float64)).cumprod(0)
+
+
+def antithetic(schedule: Schedule, count: int, generator: torch.Generator) -> Tensor:
+    """Times in pairs t and steps - 1 - t: (count,)."""
+    half = torch.randint(schedule.steps, (-(-count // 2),), generator=generator, device=generator.device)
+    return torch.cat([half, schedule.steps - 1 - half])[:count]
+
+
+def noised(schedule: Schedule, x: Tensor, t: Tensor, noise: Tensor) -> Tensor:
+    """x_t, for times (B,) or ()."""
+    kept = schedule.kept().to(x.device)[t].reshape(-1, *(1,) * (x.ndim - 1))
+    return kept.sqrt().to(x.dtype) * x + (1 - kept).sqrt().to(x.dtype) * noise
+
+
+def ddim(
+    schedule: Schedule, predict: Predict, x: Tensor, times: Sequence[int], correct: Callable[[Tensor], Tensor]
+) -> Tensor:
+    """From x at times[0], decreasing, to x_0; `correct` gives what is subtracted after a step, from x before it."""
+    kept = [*schedule.kept()[list(times)].tolist(), 1.0]
+    for t, (now, after) in zip(times, pairwise(kept), strict=True):
+        eps = predict(x, torch.full((1,), t, device=x.device))
+        x_0 = (x - (1 - now) ** 0.5 * eps) / now**0.5
+        x = after**0.5 * x_0 + (1 - after) ** 0.5 * eps - correct(x)
+    return x

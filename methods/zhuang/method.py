@@ -1,0 +1,167 @@
+"""Zhuang et al.: a diffusion model of single frames, told the sparse observations through cross-attention.
+
+    x = x_0 + sigma eps (1 - m),    loss = lambda(sigma) |D(x, sigma; V, m) - x_0|^2,    V each site's nearest sensor
+
+Observed pixels carry no noise, in training and in sampling. The answer is the mean of an ensemble of samples. Frames
+know nothing of each other, so every frame needs sensors of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import torch
+from torch import Tensor, nn
+
+from benchmark.core import Dataset, Grid, Problem, Task
+from methods.blocks.budget import Training
+from methods.blocks.edm import Denoise, Denoiser, Edm, denoising_loss, noise_levels, precondition, sample
+from methods.blocks.generative import Clips, Generative, draw_noise
+from methods.blocks.given import filled
+from methods.blocks.optimiser import Optimiser
+from methods.blocks.unet import Architecture as UNetArchitecture
+from methods.zhuang.network import Architecture, ConditionalUNet
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Defaults: the authors' code."""
+
+    architecture: Architecture = field(default_factory=Architecture)
+    edm: Edm = Edm(log_mean=1.2, log_std=1.7, steps=20)
+    rates: tuple[float, float] = (0.001, 0.1)  # share of the sites that are seen in training, uniform
+    ensemble: int = 25  # samples whose mean is one answer
+    training: Training = Training(
+        steps=100_000,
+        batch=16,  # frames
+        optimiser=Optimiser(lr=1e-4, betas=(0.9, 0.999), warmup=500),
+        ema=0.9999,
+    )
+    validation: int = 256  # ours; frames of `valid`, each with a fixed mask and noise
+    chunk: int = 4  # trajectories at once
+    fields: int = 128  # noisy frames the network sees at once
+
+    def __post_init__(self) -> None:
+        if not 0 < self.rates[0] <= self.rates[1] <= 1:
+            raise ValueError(f"rates: expected 0 < lowest <= highest <= 1, got {self.rates}")
+        if self.ensemble < 1:
+            raise ValueError(f"ensemble: expected 1 or more, got {self.ensemble}")
+
+
+SMALL = UNetArchitecture(
+    width=32,
+    multipliers=(1, 2),
+    blocks=1,
+    attention=(8,),
+    decoder_attention="all",
+    modulate=True,
+    dropout=0.0,
+    patch=2,
+)
+LAPTOP = Settings(
+    Architecture(SMALL, heads=4, patch=4, width=128, layers=4, positions=True),
+    Edm(log_mean=2.0, log_std=1.2, sigma_max=20.0, sampler="dpmpp_2m", steps=4),
+    rates=(0.004, 0.04),
+    ensemble=4,
+    training=Training(
+        seconds=280.0,
+        batch=32,
+        optimiser=Optimiser(lr=2e-3, weight_decay=0.0, schedule="cosine", warmup=50),
+        ema=0.998,
+    ),
+    chunk=8,
+)
+SMOKE = replace(  # two steps from a high noise level: hardly more than a regression, but it runs all there is
+    LAPTOP,
+    architecture=Architecture(replace(SMALL, width=16, attention=(4,)), heads=4, patch=4, width=32, layers=1),
+    edm=replace(LAPTOP.edm, steps=2),
+    ensemble=2,
+    training=Training(steps=100, batch=16, optimiser=Optimiser(lr=5e-3, warmup=5), ema=0.9, validations=2),
+    validation=16,
+)
+
+
+class Zhuang(Generative):
+    source = "Zhuang, Cheng and Duraisamy, Spatially-aware diffusion models with cross-attention, CMAME 435, 2025"
+    profiles = {"smoke": SMOKE, "laptop": LAPTOP, "paper": Settings()}
+
+    def unsupported(self, task: Task, dataset: Dataset) -> str | None:
+        if dataset.steady:
+            return "a model of single frames of one field; the paper marks steady problems X"
+        if task.family != "continuous":
+            return "frames are reconstructed one by one, from sensors in each of them"
+        return None
+
+    def clip(self, frames: int) -> int:
+        return 1
+
+    def build(self, channels: int, static: int, grid: Grid) -> nn.Module:
+        net = ConditionalUNet(channels, static, grid, self.settings.architecture)
+        return Denoiser(net, self.settings.edm.sigma_data)
+
+    # -- learning
+
+    def losses(self, network: nn.Module, clips: Clips, draws: torch.Generator) -> Tensor:
+        x = self.normaliser_.encode(clips.u)[:, 0].movedim(-1, 1)  # (B, C, H, W)
+        mask = random_sensors(x.shape[-2:], self.settings.rates, len(x), draws)[:, None].expand_as(x)
+        known = self.field(torch.where(mask, x, 0)[:, None], mask[:, None], self.static(clips))
+        sigma = noise_levels(self.settings.edm, len(x), draws)
+        noise = torch.randn(x.shape, generator=draws, device=draws.device).masked_fill(mask, 0.0)
+
+        def denoise(x: Tensor, sigma: Tensor) -> Tensor:
+            return network(x, sigma, known, mask.to(x.dtype))
+
+        return denoising_loss(self.settings.edm, denoise, x, sigma, noise)
+
+    def field(self, y: Tensor, mask: Tensor, static: Tensor | None) -> Tensor:
+        """Observations (B, T, C, H, W) -> each site's nearest sensor, and the coefficients: (B T, C + Cs, H, W)."""
+        nearest = filled(y, mask, self.grid).flatten(0, 1)
+        if static is None:
+            return nearest
+        return torch.cat([nearest, static.repeat_interleave(y.shape[1], 0)], 1)
+
+    # -- predicting
+
+    def video(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
+        y = self.normaliser_.encode_seen(problem.values, problem.mask).movedim(-1, 2)  # (B, T, C, H, W)
+        mask = problem.mask.movedim(-1, 2)
+        known = self.field(y, mask, self.static(problem))
+        y, seen = y.flatten(0, 1)[:, None], mask.flatten(0, 1)[:, None]  # (B T, 1, C, H, W)
+        members = self.settings.ensemble
+        noise = draw_noise((mask.shape[1], members, *mask.shape[2:]), generators, y.device).flatten(0, 1)
+        at_once = max(1, self.settings.fields // len(y))
+        prepared = self.prepared(known, y, seen)
+        parts = [sample(self.settings.edm, prepared, self._start(n, y, seen)) for n in noise.split(at_once, dim=1)]
+        x = torch.cat(parts, 1).mean(1)  # (B T, C, H, W)
+        return self.normaliser_.decode(x.unflatten(0, mask.shape[:2]).movedim(2, -1))
+
+    def _start(self, noise: Tensor, y: Tensor, seen: Tensor) -> Tensor:
+        """What sigma_max multiplies: noise where nothing is seen, elsewhere the observation."""
+        return torch.where(seen, y / self.settings.edm.sigma_max, noise)
+
+    def prepared(self, known: Tensor, y: Tensor, seen: Tensor) -> Denoise:
+        """D(x, sigma) of members x (N, E, C, H, W); the condition is encoded once. Observed pixels stay observed."""
+        net: ConditionalUNet = self.net_.net
+        condition = net.condition(known, seen[:, 0].to(known.dtype))
+
+        def denoise(x: Tensor, sigma: Tensor) -> Tensor:
+            c, flat = precondition(sigma, self.settings.edm.sigma_data), x.flatten(0, 1)
+            f = net.denoise(c.into * flat, c.noise[None], condition).to(x.dtype).view_as(x)
+            return torch.where(seen, y, c.skip * x + c.out * f)
+
+        return denoise
+
+    def evaluations(self, frames: int) -> int:
+        edm = self.settings.edm
+        return frames * self.settings.ensemble * (2 * edm.steps - 1 if edm.sampler == "heun" else edm.steps)
+
+
+def random_sensors(shape: Sequence[int], rates: tuple[float, float], count: int, generator: torch.Generator) -> Tensor:
+    """Masks (count, H, W) with a share of sensors uniform between the two rates, one sensor at least."""
+    low, high = rates
+    sites, device = shape[0] * shape[1], generator.device
+    rate = low + (high - low) * torch.rand(count, 1, generator=generator, device=device)
+    number = (rate * sites).round().clamp(min=1)
+    rank = torch.rand(count, sites, generator=generator, device=device).argsort(1).argsort(1)
+    return (rank < number).view(count, *shape)

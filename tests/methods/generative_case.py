@@ -1,0 +1,67 @@
+"""What the tests of `shu`, `zhuang` and `eci` share: a small dataset, and promises that all of them keep."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from benchmark.core import Problem, Run, Trajectories
+from methods.blocks.generative import Generative
+from tasks import observation as tasks
+from tests.methods.heat import HeatDataset
+from tests.methods.small import generators
+
+HEAT = HeatDataset.small(long_frames=9)
+
+
+@cache
+def data(split: str, count: int = 8, frames: int | None = None) -> Trajectories:
+    return HEAT.trajectories(split, count, frames)
+
+
+def quick(settings: Any, **changes: Any) -> Any:
+    """A few steps of training, after which weights and answers are not trivial."""
+    training = replace(settings.training, steps=6, batch=4, validations=2, checkpoint_seconds=0.0)
+    return replace(settings, training=training, validation=4, chunk=3, **changes)
+
+
+def fit(method: Generative, task: Any = tasks.CONT_3) -> Any:
+    return method.fit(data("train"), data("valid"), [task], 0, Run())
+
+
+def problem(task: Any = tasks.CONT_3, count: int = 4, frames: int | None = None) -> Problem:
+    return task.observe(data("test", count, frames), generators(count))
+
+
+def keeps_its_promises(method: Generative, seen: Problem, evaluations: int) -> None:
+    """Whole, repeatable, with what was seen; samples differ and do not depend on what is predicted beside them."""
+    before = seen.values.clone()
+    answer = method.predict(seen, 0, 3)
+    assert answer.u.shape == (3, *seen.values.shape) and answer.u.isfinite().all()
+    assert answer.evaluations == evaluations and torch.equal(seen.values, before)
+    assert torch.equal(answer.u, method.predict(seen, 0, 3).u)
+    assert torch.equal(answer.u[:, seen.mask], seen.values[seen.mask].expand(3, -1))
+    other = method.predict(seen, 1).u
+    for one in (answer.u[1], other[0]):
+        assert (answer.u[0] != one)[~seen.mask].float().mean() > 0.99
+    torch.testing.assert_close(method.predict(seen[:2], 0, 2).u, answer.u[:2, :2], rtol=1e-4, atol=1e-4)
+
+
+def comes_back(method: Generative, seen: Problem) -> None:
+    state = {name: value.clone() for name, value in method.state().items()}
+    restored: Any = type(method)(method.settings).restore(state, data("train"))
+    assert torch.equal(restored.predict(seen, 0).u, method.predict(seen, 0).u)
+    assert restored.cost() == method.cost() and method.cost()["steps"] == 6
+
+
+def spectrum(u: Tensor) -> Tensor:
+    """Mean energy of fields (..., H, W) in each shell of wave numbers, up to H / 3."""
+    size = u.shape[-1]
+    k = torch.fft.fftfreq(size, 1 / size)
+    shell = (k[:, None] ** 2 + k**2).sqrt().round().long().flatten()
+    energy = torch.fft.fft2(u.double()).abs().square().flatten(0, -3).mean(0).flatten()
+    return torch.zeros(int(shell.max()) + 1, dtype=energy.dtype).index_add_(0, shell, energy)[: size // 3]

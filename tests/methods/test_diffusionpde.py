@@ -1,0 +1,218 @@
+"""DiffusionPDE: what it samples for which task, its weights, its residuals, its sizes, and what it learns."""
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+import torch
+
+from benchmark.core import Run
+from benchmark.registry import registry
+from methods.blocks.edm import Edm, dpmpp_2m, karras_sigmas
+from methods.blocks.guidance import Guidance
+from methods.diffusionpde.method import DiffusionPDE, assemble
+from methods.diffusionpde.prior import PairBatches, Pairs, cut
+from methods.diffusionpde.settings import SMOKE, Settings
+from methods.diffusionpde.sweep import combinations, sweep
+from methods.diffusionpde.terms import physics, residual_size
+from methods.diffusionpde.weights import weights_for
+from tests.methods.small import generators, load
+
+KNOWN = registry()
+QUICK = replace(SMOKE, training=replace(SMOKE.training, steps=2))
+
+
+def task(name):
+    return KNOWN.load("tasks", name)
+
+
+@cache
+def data(name):
+    cls = KNOWN.load("datasets", name)
+    dataset = cls(cls.profiles["smoke"])
+    return dataset, load(dataset, "train"), load(dataset, "valid")
+
+
+@cache
+def untrained(name, settings=QUICK):
+    _, train, valid = data(name)
+    return DiffusionPDE(settings).fit(train, valid, [task("cont_3")], 0, Run())
+
+
+def problem(name, task_name, split=2, seed=0):
+    part = data(name)[split]
+    return task(task_name).observe(part, generators(len(part), seed))
+
+
+# -- what is sampled
+
+
+@pytest.mark.parametrize(
+    "name, task_name, frames, pairs",
+    [
+        ("navier_stokes", "cont_3", None, [(0, 1), (2, 3)]),
+        ("navier_stokes", "fwd_full", (3,), [(0, 3)]),
+        ("navier_stokes", "inv_partial", (0,), [(0, 3)]),
+        ("helmholtz", "fwd_partial", None, [(0, 1)]),
+    ],
+)
+def test_tasks_are_answered_by_pairs(name, task_name, frames, pairs):
+    method, given = untrained(name), problem(name, task_name)
+    assert method.choose(given)[0] == pairs
+    prediction = method.predict(given, 0)
+    assert prediction.frames == frames
+    assert prediction.evaluations == QUICK.edm.steps * len(pairs)
+
+
+def test_an_odd_number_of_frames_and_leaping_pairs():
+    method = DiffusionPDE(QUICK)
+    method.frames = 5
+    given = problem("navier_stokes", "cont_3")
+    assert method.choose(given)[0] == [(0, 1), (2, 3), (3, 4)]
+    method.settings = replace(QUICK, pairs="leap")
+    assert method.choose(given)[0] == [(0, 1), (0, 2), (0, 3), (0, 4)]
+    assert method.models(5)["pair"].frames == ((0, 1), (0, 2), (0, 3), (0, 4), (0, 4))
+
+
+def test_frames_without_a_pair_are_interpolated():
+    grid = data("navier_stokes")[1].grid
+    pairs = torch.tensor([0.0, 3.0]).reshape(1, 1, 2, 1, 1, 1)
+    assert assemble(pairs, [(0, 3)], grid).flatten().tolist() == pytest.approx([0, 1, 2, 3])
+
+
+def test_long_range_is_not_for_it():
+    dataset = data("kolmogorov")[0]
+    assert "roll-out" in (DiffusionPDE(QUICK).unsupported(task("long_range"), dataset) or "")
+    assert DiffusionPDE(QUICK).unsupported(task("cont_1"), dataset) is None
+
+
+@pytest.mark.parametrize("guidance", [QUICK.guidance, Guidance()])
+def test_a_prediction_does_not_depend_on_what_else_is_predicted(guidance):
+    method = DiffusionPDE(replace(QUICK, guidance=guidance, chunk=3, edm=replace(QUICK.edm, steps=4)))
+    vars(method).update({k: v for k, v in vars(untrained("navier_stokes")).items() if k != "settings"})
+    given = problem("navier_stokes", "cont_3")
+    u = method.predict(given, 5, samples=2).u
+    torch.testing.assert_close(method.predict(given[:1], 5).u[0], u[0, :1], rtol=1e-4, atol=1e-4)
+    assert not torch.allclose(u[0], u[1])
+    assert not torch.allclose(method.predict(given[:1], 6).u[0], u[0, :1])
+
+
+def test_it_can_be_stored():
+    method, given = untrained("wave_layer"), problem("wave_layer", "cont_3")
+    restored = DiffusionPDE(QUICK).restore(method.state(), data("wave_layer")[1])
+    assert torch.equal(restored.predict(given, 0).u, method.predict(given, 0).u)
+
+
+# -- training pairs
+
+
+def test_batches_hold_the_pairs_they_say():
+    train = data("navier_stokes")[1]
+    pairs = Pairs(((0, 1), (1, 2), (0, 3)), (0, 0, 1), (1.0, 1.0, 2.0))
+    batch = cut(train, [4, 5], pairs, [1, 2])
+    assert torch.equal(batch.u, torch.stack([train.u[4, [1, 2]], train.u[5, [0, 3]]]))
+    assert batch.label.tolist() == [0, 1]
+    batches = PairBatches(train, pairs, 16, 0)
+    assert torch.equal(batches(3).u, batches(3).u)
+    labels = torch.cat([batches(i).label for i in range(40)]).float()
+    assert 0.4 < labels.mean() < 0.6
+
+
+# -- weights and residuals
+
+
+def test_the_published_weights_are_alike_in_normalised_units():
+    assert (weights_for("code", "helmholtz").first, weights_for("code", "helmholtz").second) == (0.8, 60.0)
+    assert weights_for("paper", "navier_stokes").first == 500 * weights_for("code", "navier_stokes").first
+    assert not weights_for("code", "allen_cahn").physical
+
+
+def test_weights_are_converted_to_normalised_units():
+    method = untrained("helmholtz")
+    method = DiffusionPDE(replace(QUICK, table="code", observation=2.0, physics=1.0))
+    vars(method).update({k: v for k, v in vars(untrained("helmholtz")).items() if k != "settings"})
+    grid, std = data("helmholtz")[1].grid, method.normaliser_.std.flatten()
+    w = method.weights("helmholtz", grid)
+    assert w.first == pytest.approx(2 * 0.8 * float(std[0]) / 0.5)
+    assert w.second == pytest.approx(2 * 60 * float(std[1]) / 0.5)
+    assert w.pde == pytest.approx(float(method.residual_size_) / 16**2)
+    method.settings = replace(method.settings, guidance=Guidance(loss="mean_square"), table="paper")
+    assert method.weights("helmholtz", grid).first == pytest.approx(2 * 200 * (float(std[0]) / 0.5) ** 2)
+
+
+@pytest.mark.parametrize("name", ["navier_stokes", "allen_cahn", "helmholtz"])
+def test_the_residual_of_true_pairs_is_small_and_has_a_gradient(name):
+    method, train = untrained(name), data(name)[1]
+    x, grid = method.normaliser_.encode(train.u[:4, :2]), train.grid.window(2)
+    term = physics(train.equation, method.normaliser_, None, grid, residual_size(train, 2), 1.0)
+    noise = 0.5 * torch.randn(x.shape, generator=torch.Generator().manual_seed(0))
+    assert term.residual(x).norm() < 0.2 * term.residual(x + noise).norm()
+    x.requires_grad_()
+    (gradient,) = torch.autograd.grad(term.residual(x).norm(), x)
+    assert gradient.isfinite().all() and gradient.abs().sum() > 0
+
+
+def test_the_equation_counts_for_near_pairs_of_first_order_only():
+    def count(name, task_name, **changes):
+        method = DiffusionPDE(replace(QUICK, physics=1.0, **changes))
+        vars(method).update({k: v for k, v in vars(untrained(name)).items() if k != "settings"})
+        return len(method.prepare(problem(name, task_name)).terms)
+
+    assert count("navier_stokes", "cont_3") == 3  # two frames and the equation
+    assert count("wave_layer", "cont_3") == 2  # second order in time: a pair is not enough
+    assert count("navier_stokes", "fwd_full") == 1
+    assert count("navier_stokes", "fwd_full", far="divergence") == 2
+    assert count("helmholtz", "inv_full") == 2
+
+
+# -- sizes, settings
+
+
+def test_the_paper_profile_has_the_size_its_source_reports():
+    assert DiffusionPDE(Settings()).parameters(frames=2) == 54_410_882
+    assert DiffusionPDE(Settings()).cost()["parameters"] == pytest.approx(54.4e6, rel=5e-3)
+
+
+def test_a_sweep_tries_all_and_finds_the_best(capsys):
+    values = {"observation": [1.0], "steps": [1, 2], "physics": [0.0, 1.0]}
+    assert len(list(combinations(QUICK, values))) == 4
+    method = untrained("navier_stokes")
+    rows = sweep(method, data("navier_stokes")[2][:2], [task("cont_3")], values)
+    assert len(rows) == 4 and rows[0][0] == min(row[0] for row in rows)
+    assert method.settings == QUICK
+    assert capsys.readouterr().out.count("%") == 4
+
+
+# -- learning
+
+
+@pytest.mark.slow
+def test_samples_look_like_the_data_and_full_observation_returns_it():
+    """The smoke data with a prior trained at all noise levels: variance and spectrum, then guided by every pixel."""
+    _, train, valid = data("navier_stokes")
+    edm = Edm(log_mean=-0.4, log_std=1.6, sigma_min=0.02, sigma_max=20.0, sampler="dpmpp_2m", steps=24)
+    training = replace(SMOKE.training, steps=1000, batch=16, ema=0.99)
+    training = replace(training, optimiser=replace(training.optimiser, lr=4e-3, schedule="cosine"))
+    method = DiffusionPDE(replace(SMOKE, edm=edm, training=training, circular=True))
+    method.fit(train, valid, [task("cont_3")], 0, Run())
+    given = problem("navier_stokes", "cont_3")
+    plan = method.prepare(given)
+    noise = torch.randn(len(given) * 2, *plan.shape[1:], generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        x = dpmpp_2m(plan.denoise, edm.sigma_max * noise, karras_sigmas(edm))
+    assert 0.7 < float(x.std() / method.normaliser_.encode(train.u).std()) < 1.4
+    drawn, true = (spectrum(f) for f in (x[:, 0, ..., 0], method.normaliser_.encode(train.u)[:, 0, ..., 0]))
+    assert (drawn - true).abs().max() < 0.15  # shares of the variance by wave number
+
+    full = replace(given, values=valid.u, mask=torch.ones_like(given.mask))
+    video = method.video(full, generators(len(full)))
+    assert (video - valid.u).norm() / valid.u.norm() < 0.02
+
+
+def spectrum(field):
+    """Shares of the variance at wave numbers 1, 2, 3 and above."""
+    h, w = field.shape[-2:]
+    k = torch.fft.fftfreq(h, 1 / h)[:, None].abs().maximum(torch.fft.fftfreq(w, 1 / w)[None].abs())
+    power = torch.fft.fft2(field).abs().square().mean(0)
+    shells = torch.stack([power[k == 1].sum(), power[k == 2].sum(), power[k == 3].sum(), power[k > 3].sum()])
+    return shells / shells.sum()

@@ -1,0 +1,148 @@
+"""Speed of guided sampling: `python -m tests.speed.guided [--fit STEPS]`. Pairs of frames of Navier-Stokes, one thread.
+
+First the same result, faster: all pairs in one batch, one backward pass a step and no graph for terms that do not
+count, against one pair at a time with a backward pass for each of three terms and the residual's graph built at every
+step. Then, with a prior trained for so many steps (0: skip), the fast setting's error and time against that loop's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import torch
+from torch import Tensor
+
+from benchmark.core import Problem, Run, Trajectories
+from benchmark.registry import registry
+from methods.blocks.edm import Denoise, Edm, evaluator, heun_step, karras_sigmas
+from methods.blocks.guidance import Guidance, Term, sample_guided
+from methods.diffusionpde.method import DiffusionPDE
+from methods.diffusionpde.settings import LAPTOP, Settings
+from tests.methods.small import generators, load
+from tests.speed.measure import interleaved, report, warn_if_busy
+
+STEPS = 10  # of the sampler, for the ratio
+PAIRS = 16
+OBSERVATION = (0.1, 0.2, 0.4)  # weights that the slow loop may choose from, on other pairs of `valid`
+
+
+def one_at_a_time(denoise: Denoise, x: Tensor, sigmas: Tensor, terms: Sequence[Term], switch: float) -> Tensor:
+    """One sample (1, ...) the way DiffusionPDE's code does it: every term computed, also where its weight is 0."""
+    evaluate, y, levels = evaluator(denoise, x.dtype), x.double(), sigmas.tolist()
+    for i, (sigma, sigma_next) in enumerate(pairwise(levels)):
+        estimates: list[Tensor] = []
+
+        def recording(x: Tensor, sigma: float, estimates: list[Tensor] = estimates) -> Tensor:
+            estimates.append(evaluate(x, sigma))
+            return estimates[-1]
+
+        y = y.detach().requires_grad_()
+        y_next = heun_step(recording, y, sigma, sigma_next)
+        losses = [term.residual(estimates[-1]).norm() for term in terms]
+        gradients = [torch.autograd.grad(loss, y, retain_graph=True)[0] for loss in losses]
+        for term, gradient in zip(terms, gradients, strict=True):
+            y_next = y_next - (term.early if i <= switch * (len(levels) - 1) else term.late) * gradient
+        y = y_next.detach()
+    return y.to(x.dtype)
+
+
+def navier_stokes(train: int, valid: int) -> tuple[Trajectories, Trajectories]:
+    """The first two frames of laptop trajectories, so that a trajectory is a pair."""
+    cls = registry().load("datasets", "navier_stokes")
+    settings = cls.profiles["laptop"]
+    dataset = cls(replace(settings, sizes=replace(settings.sizes, train=train, valid=valid)))
+    return load(dataset, "train", 2), load(dataset, "valid", 2)
+
+
+def prior(train: Trajectories, valid: Trajectories, steps: int) -> DiffusionPDE:
+    settings = replace(LAPTOP, training=replace(LAPTOP.training, seconds=None, steps=steps))
+    return DiffusionPDE(settings).fit(train, valid, [], 0, Run())
+
+
+def with_settings(method: DiffusionPDE, settings: Settings) -> DiffusionPDE:
+    """The same prior, sampled in another way."""
+    other = DiffusionPDE(settings)
+    vars(other).update({name: value for name, value in vars(method).items() if name != "settings"})
+    return other
+
+
+def slow_settings(steps: int, observation: float) -> Settings:
+    """Heun's method, gradients of fixed length, the residual after the switch."""
+    edm = Edm(sigma_max=LAPTOP.edm.sigma_max, steps=steps)
+    return replace(LAPTOP, edm=edm, guidance=Guidance(), observation=observation, table="code")
+
+
+def batched(method: DiffusionPDE, problem: Problem, noise: Tensor) -> Tensor:
+    s, plan = method.settings, method.prepare(problem)
+    x = s.edm.sigma_max * noise
+    return sample_guided(plan.denoise, x, karras_sigmas(s.edm), plan.terms, s.guidance, s.edm.sampler)
+
+
+def looped(method: DiffusionPDE, problem: Problem, noise: Tensor) -> Tensor:
+    s, samples = method.settings, []
+    for i in range(len(noise)):
+        plan = method.prepare(problem[i : i + 1])
+        x = s.edm.sigma_max * noise[i : i + 1]
+        samples.append(one_at_a_time(plan.denoise, x, karras_sigmas(s.edm), plan.terms, s.guidance.switch))
+    return torch.cat(samples)
+
+
+def same_result(method: DiffusionPDE, problem: Problem, noise: Tensor) -> list[tuple[str, float, str]]:
+    slow = with_settings(method, slow_settings(STEPS, 0.3))
+    difference = (batched(slow, problem, noise) - looped(slow, problem, noise)).abs().max()
+    times = interleaved(
+        {"batched": lambda: batched(slow, problem, noise), "looped": lambda: looped(slow, problem, noise)}, repeats=3
+    )
+    return [
+        (f"{PAIRS} pairs, {STEPS} steps: one at a time over batched", times["looped"] / times["batched"], ">= 2.5"),
+        ("largest difference (standard deviation 0.5)", float(difference), "<= 1e-4"),
+    ]
+
+
+def error(method: DiffusionPDE, truth: Trajectories, x: Tensor) -> float:
+    u = method.normaliser_.decode(x)
+    return float(((u - truth.u).flatten(1).norm(dim=1) / truth.u.flatten(1).norm(dim=1)).mean())
+
+
+def fast_setting(method: DiffusionPDE, truth: Trajectories, problem: Problem, noise: Tensor, steps: int):
+    """Errors on `valid`; the slow loop's weight is its best of a few."""
+    choices = {w: with_settings(method, slow_settings(steps, w)) for w in OBSERVATION}
+    errors = {w: error(m, truth, batched(m, problem, noise)) for w, m in choices.items()}
+    best = min(errors, key=lambda w: errors[w])
+    print(f"slow loop, {steps} steps, relative error by weight:", {w: round(e, 4) for w, e in errors.items()})
+    began = time.perf_counter()
+    looped(choices[best], problem[:2], noise[:2])
+    slow = (time.perf_counter() - began) / 2
+    began = time.perf_counter()
+    fast = error(method, truth, batched(method, problem, noise))
+    seconds = (time.perf_counter() - began) / len(noise)
+    print(f"fast setting, {method.settings.edm.steps} steps: {fast:.4f}, {seconds:.3f} s a pair; slow: {slow:.2f} s")
+    return [
+        ("fast over slow: error", fast / errors[best], "<= 1.05"),
+        ("fast over slow: time", seconds / slow, "<= 0.1"),
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--fit", type=int, default=0, metavar="STEPS", help="train the prior and compare errors")
+    parser.add_argument("--steps", type=int, default=100, help="of the slow loop in that comparison")
+    arguments = parser.parse_args()
+    warn_if_busy()
+    torch.set_num_threads(1)
+    train, valid = navier_stokes(1024 if arguments.fit else 32, PAIRS)
+    method = prior(train, valid, max(1, arguments.fit))
+    problem = registry().load("tasks", "cont_3").observe(valid, generators(len(valid)))
+    noise = torch.randn(valid.u.shape, generator=torch.Generator().manual_seed(0))
+    rows = same_result(method, problem, noise)
+    if arguments.fit:
+        rows += fast_setting(method, valid, problem, noise, arguments.steps)
+    report(rows)
+
+
+if __name__ == "__main__":
+    main()
