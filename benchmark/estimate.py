@@ -1,7 +1,8 @@
-"""What a cell will take, before it runs: from records of the same method nearby, else from the profile's bounds.
+"""What a cell will take, before it runs: from records of the same method nearby, else from what is declared.
 
 Nearest first: this cell's own record, then the same task with another seed, then other tasks of the dataset. Without
-any, the profile's budget of a cell is an upper bound. Memory has a lower bound in the test set and its prediction.
+any, it is the fit's own budget in seconds (the setting `training.seconds`), which leaves the prediction out, or else
+the profile's budget of a cell, an upper bound. Memory has a lower bound in the test set and its prediction.
 """
 
 from __future__ import annotations
@@ -41,13 +42,21 @@ def estimate(cell: Resolved, request: Request, to_generate: Iterable[Split], fit
     has_fit = fit_counted or read_fit(fit_folder(request.runs, cell)) is not None
     record = _nearest_record(cell.cell, request.results)
     if record is None:
-        budget = BUDGET.get(request.profile)
-        return Estimate(budget, video_mb * (samples + 3), disk, "the profile's budget" if budget else "nothing known")
+        seconds, basis = _declared(cell, request.profile, has_fit)
+        return Estimate(seconds, video_mb * (samples + 3), disk, basis)
     cost = record["cost"]
     seconds = cost["predict_seconds"] * trajectories * samples / _samples(record)
     disk += 0.0 if has_fit else cost.get("parameters", 0) * BYTES / 2**20
     seconds += 0.0 if has_fit else cost["fit_seconds"]
     return Estimate(seconds, max(cost["peak_memory_mb"], video_mb), disk, f"the record of {Cell(**record['cell'])}")
+
+
+def _declared(cell: Resolved, profile: str, has_fit: bool) -> tuple[float | None, str]:
+    """Seconds, and who says so."""
+    fit = getattr(getattr(cell.settings, "training", None), "seconds", None)
+    if fit is not None:
+        return (0.0 if has_fit else fit), "the fit's budget, without the prediction"
+    return BUDGET.get(profile), "the profile's budget" if profile in BUDGET else "nothing known"
 
 
 def _samples(record: dict[str, Any]) -> int:

@@ -200,6 +200,13 @@ def test_the_first_of_cells_that_share_work_pays_for_it(tmp_path):
     assert "seed 1" in first.basis
 
 
+def test_a_fit_that_declares_its_seconds_is_believed(tmp_path):
+    request = toy_request(tmp_path, methods=("videopde_unified",), tasks=("cont_1", "fwd_full"), profile="laptop")
+    request = replace(request, datasets=("navier_stokes",), overrides=("training.seconds=42",))
+    first, second = (p.estimate for p in plan(request))
+    assert (first.seconds, second.seconds) == (42, 0) and "the fit's budget" in first.basis
+
+
 def test_a_suite_file_names_the_lists(tmp_path):
     path = tmp_path / "table.yaml"
     path.write_text("title: T\nmethods: [learn]\ntasks: fwd_full\ndatasets: [toy]\nseeds: [0, 1]\nprofile: smoke\n")
