@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmark.core import Grid
-from methods.blocks.budget import Training
+from methods.blocks.budget import LAPTOP_SECONDS, Training
 from methods.blocks.deepxde_networks import deeponet
 from methods.blocks.given import Told
 from methods.blocks.observed import Observed
@@ -61,7 +61,7 @@ SMOKE = Settings(
 )
 LAPTOP = Settings(
     training=Training(
-        seconds=240.0,
+        seconds=LAPTOP_SECONDS,
         batch=16,
         optimiser=Optimiser(lr=1e-3, betas=(0.9, 0.99), weight_decay=1e-4, schedule="cosine", warmup=50),
         ema=0.99,

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from benchmark.core import Grid, Problem, Task, TrajectorySet
 from methods import fno
-from methods.blocks.budget import Training
+from methods.blocks.budget import LAPTOP_SECONDS, Training
 from methods.blocks.edm import stratified
 from methods.blocks.generative import Clips, Generative, draw_noise
 from methods.blocks.given import coordinates
@@ -64,7 +64,7 @@ LAPTOP = Settings(
     steps=50,
     repeats=2,
     training=Training(
-        seconds=280.0,
+        seconds=LAPTOP_SECONDS,
         batch=16,
         optimiser=Optimiser(lr=4e-3, betas=(0.9, 0.99), weight_decay=0.0, schedule="cosine", warmup=50),
         ema=0.998,

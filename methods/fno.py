@@ -23,7 +23,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmark.core import Dataset, Grid, Task
-from methods.blocks.budget import Training
+from methods.blocks.budget import LAPTOP_SECONDS, Training
 from methods.blocks.given import Told
 from methods.blocks.optimiser import Optimiser
 from methods.blocks.regressor import RegressionSettings, Regressor, Shape
@@ -66,7 +66,7 @@ SMOKE = Settings(
 )
 LAPTOP = Settings(
     training=Training(
-        seconds=240.0,
+        seconds=LAPTOP_SECONDS,
         batch=8,
         optimiser=Optimiser(lr=1.6e-2, betas=(0.9, 0.99), weight_decay=1e-4, schedule="cosine", warmup=50),
         ema=0.0,

@@ -8,6 +8,8 @@ from typing import Literal
 
 from methods.blocks.optimiser import Optimiser
 
+LAPTOP_SECONDS = 120.0  # of a fit at profile laptop, the same for every method that trains
+
 
 @dataclass
 class Progress:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from methods.blocks.budget import Training
+from methods.blocks.budget import LAPTOP_SECONDS, Training
 from methods.blocks.edm import Edm
 from methods.blocks.guidance import Guidance
 from methods.blocks.optimiser import Optimiser
@@ -44,7 +44,7 @@ LAPTOP = Settings(
     circular=True,
     edm=Edm(log_mean=-0.4, log_std=1.6, sigma_min=0.02, sigma_max=20.0, sampler="dpmpp_2m", steps=12),
     training=Training(
-        seconds=280.0,
+        seconds=LAPTOP_SECONDS,
         batch=32,
         optimiser=Optimiser(lr=3e-3, weight_decay=0.0, schedule="cosine", warmup=50),
         ema=0.998,

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmark.core import Dataset, Grid, Problem, Task
-from methods.blocks.budget import Training
+from methods.blocks.budget import LAPTOP_SECONDS, Training
 from methods.blocks.generative import Clips, Generative, draw_noise
 from methods.blocks.given import filled
 from methods.blocks.normaliser import SIGMA_DATA
@@ -83,7 +83,7 @@ LAPTOP = Settings(
     strength=0.5,
     line_search=True,
     training=Training(
-        seconds=280.0,
+        seconds=LAPTOP_SECONDS,
         batch=32,
         optimiser=Optimiser(lr=2e-3, weight_decay=0.0, schedule="cosine", warmup=50),
         ema=0.998,

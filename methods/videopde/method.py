@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from benchmark.core import Method, Prediction, Problem, Run, Task, TrajectorySet
 from methods.blocks.batches import derived_seed
-from methods.blocks.budget import Training
+from methods.blocks.budget import LAPTOP_SECONDS, Training
 from methods.blocks.checkpoint import load_weights, tensors
 from methods.blocks.edm import (
     EDM,
@@ -67,7 +67,7 @@ LAPTOP = Settings(  # chosen on `valid`; README.md says against what
     Architecture((2, 4, 4), (64, 128), (1, 4), (2, 5, 5), head_dim=32, mapping_width=128),
     Edm(log_mean=3.0, log_std=1.0, sampler="dpmpp_2m", steps=2),
     Training(
-        seconds=300.0,
+        seconds=LAPTOP_SECONDS,
         batch=8,
         optimiser=Optimiser("muon", lr=2e-2, schedule="cosine", warmup=50),
         ema=0.99,

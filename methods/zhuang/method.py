@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmark.core import Dataset, Grid, Problem, Task
-from methods.blocks.budget import Training
+from methods.blocks.budget import LAPTOP_SECONDS, Training
 from methods.blocks.edm import Denoise, Denoiser, Edm, denoising_loss, noise_levels, precondition, sample
 from methods.blocks.generative import Clips, Generative, draw_noise
 from methods.blocks.given import filled
@@ -65,7 +65,7 @@ LAPTOP = Settings(
     rates=(0.004, 0.04),
     ensemble=4,
     training=Training(
-        seconds=280.0,
+        seconds=LAPTOP_SECONDS,
         batch=32,
         optimiser=Optimiser(lr=2e-3, weight_decay=0.0, schedule="cosine", warmup=50),
         ema=0.998,
