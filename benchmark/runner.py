@@ -52,6 +52,7 @@ def run_cell(cell: Resolved, around: Surroundings) -> dict[str, Any]:
     problem = make_problem(cell, request)
     around.progress("predict", 0.0)
     prediction, meter = _predict(cell, method, problem, around)
+    known = fit.cost if fit else method.cost()
     del method
     around.progress("score", 0.0)
     truth, again = observe(cell, request)
@@ -63,7 +64,7 @@ def run_cell(cell: Resolved, around: Surroundings) -> dict[str, Any]:
         key=cell.key,
         frames=None if prediction.frames is None else list(prediction.frames),
         metrics=metrics,
-        cost=_cost(fit, prediction, meter, len(problem)),
+        cost=_cost(known, fit, prediction, meter, len(problem)),
         provenance=describe(cell, around) | _data(cell, request) | {"mask_hash": mask_hash(again.mask)},
     )
 
@@ -218,9 +219,11 @@ def _seed(seed: int) -> None:
     torch.manual_seed(seed)
 
 
-def _cost(fit: Fit | None, prediction: Prediction, meter: Meter, trajectories: int) -> dict[str, Any]:
-    known = {"parameters": 0, "steps": 0} | (fit.cost if fit else {})
-    return known | {
+def _cost(
+    known: dict[str, Any], fit: Fit | None, prediction: Prediction, meter: Meter, trajectories: int
+) -> dict[str, Any]:
+    """`known`: what the method says itself."""
+    return {"parameters": 0, "steps": 0, **known} | {
         "fit_seconds": fit.seconds if fit else 0.0,
         "fit_cached": fit.cached if fit else False,
         "predict_seconds": meter.seconds / trajectories,

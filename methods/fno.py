@@ -85,6 +85,10 @@ class FNO(Regressor):
             return "the recurrent form steps from one whole frame to the next; the forms 2d and 3d take sparse ones"
         return None
 
+    def evaluations(self, frames: int) -> int:
+        steps = self.frames - 1 if self.settings.architecture.form == "recurrent" else 1
+        return steps * super().evaluations(frames)
+
     def build(self, shape: Shape) -> nn.Module:
         architecture: Architecture = self.settings.architecture
         forms = {"3d": SpaceTime, "2d": OneShot, "recurrent": Recurrent}

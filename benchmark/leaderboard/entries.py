@@ -104,13 +104,13 @@ def _partial(basis: Basis) -> tuple[str, ...]:
 
 
 def _difference(basis: Basis, shared: Basis, prefix: str) -> tuple[str, ...]:
-    """What sets a score apart from the rest of its column, or nothing."""
+    """What sets a score apart from the rest of its column, or nothing. Masks of fewer trajectories are fewer masks."""
     parts = [
         (basis.frames != shared.frames, "".join(_partial(basis)) or "all frames are scored"),
         (basis.task != shared.task, "other task settings"),
         (basis.test != shared.test, "other test data"),
         (bool(basis.training and shared.training) and basis.training != shared.training, "other training data"),
-        (basis.masks != shared.masks, "other masks"),
+        (basis.masks != shared.masks and basis.trajectories == shared.trajectories, "other masks"),
         (
             basis.trajectories != shared.trajectories,
             f"{basis.trajectories} test trajectories instead of {shared.trajectories}",

@@ -157,10 +157,10 @@ class Regressor(Method):
 
     @torch.no_grad()
     def predict(self, problem: Problem, seed: int, samples: int = 1) -> Prediction:
-        """One answer, whatever the seed; more samples repeat it."""
+        """One answer, whatever the seed and however many samples are asked for."""
         parts = [problem[i : i + self.settings.chunk] for i in range(0, len(problem), self.settings.chunk)]
         u = torch.cat([self._whole(part) for part in parts]).to(problem.values)
-        return Prediction(u.expand(samples, *u.shape), evaluations=self._evaluations(problem.values.shape[1]))
+        return Prediction(u[None], evaluations=self.evaluations(problem.values.shape[1]))
 
     def window(self, problem: Problem) -> Tensor:
         """The answer to a problem as long as the network's videos."""
@@ -173,7 +173,7 @@ class Regressor(Method):
             return self.window(problem)
         return rollout(self.window, problem, self.frames, WINDOWS[int(self.window_)])
 
-    def _evaluations(self, frames: int) -> int:
+    def evaluations(self, frames: int) -> int:
         """Of the network, for a video of so many frames."""
         new = self.frames - (WINDOWS[int(self.window_)] == "drop")
         return 1 + -(-(frames - self.frames) // new)

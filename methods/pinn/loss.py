@@ -59,7 +59,8 @@ class Loss:
         if self.grid.boundary == "absorbing":
             total = total + self._outflow(weights, Points.slices(self.sites.walls, times))
         if self.sensors is not None:
-            sensors = self.sensors.some(self.sampling.sensors, self.times.generator(step))
+            few = step is not None  # L-BFGS sees them all
+            sensors = self.sensors.some(self.sampling.sensors, self.times.generator(step)) if few else self.sensors
             total = total + self.weight * self._misfit(weights, sensors)
         return total
 

@@ -9,7 +9,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from benchmark.core import Method, Prediction, Problem, Run, Task, TrajectorySet
+from benchmark.core import Dataset, Method, Prediction, Problem, Run, Task, TrajectorySet
 from methods.blocks.rollout import rollout
 from methods.pinn.ansatz import make_ansatz, predicted
 from methods.pinn.features import Features
@@ -60,6 +60,15 @@ class PINN(Method):
     source = "Raissi et al., J. Comput. Phys. 378 (2019) 686"
     profiles = {"smoke": SMOKE, "laptop": LAPTOP, "paper": Settings()}
 
+    parameters_: int  # of one network, known after a prediction
+
+    def unsupported(self, task: Task, dataset: Dataset) -> str | None:
+        if self.settings.exact and getattr(task, "noise", 0.0):
+            return "observations are taken as exact; --set exact=false fits noisy ones"
+        if getattr(task, "window", "drop") != "drop":
+            return "windows share a frame, so that only task.window=drop makes sense"
+        return None
+
     def fit(self, train: TrajectorySet, valid: TrajectorySet, tasks: Sequence[Task], seed: int, run: Run) -> Self:
         return self
 
@@ -87,9 +96,13 @@ class PINN(Method):
         answer = make_answer(problem, s)
         loss = Loss(problem, answer, s.sampling, s.weight, seed)
         weights = start(answer.sizes, len(problem), seed).to(problem.values.device)
+        self.parameters_ = weights.shape[1]
         weights, evaluations = optimise(loss, weights, s.schedule)
         u = video(answer, weights, problem)
         return torch.where(problem.mask, problem.values, u) if s.exact else u, evaluations
+
+    def cost(self) -> dict[str, float]:
+        return {"parameters": self.parameters_, "steps": 0}
 
 
 def _paired(problem: Problem) -> Problem:

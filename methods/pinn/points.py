@@ -22,7 +22,7 @@ POOL = 256  # sets of times that Adam draws from
 class Sampling:
     slices: int  # times of an Adam step, drawn anew for each
     fixed: int  # times of L-BFGS
-    sensors: int  # readings of an instance in a step, at most
+    sensors: int  # readings of an instance in an Adam step, at most
 
 
 @dataclass(frozen=True)

@@ -56,8 +56,10 @@ def test_all_forms_serve_their_tasks(form, task):
     method.fit(data("train"), data("valid"), [task], 0, Run())
     frames = 9 if task is tasks.LONG_RANGE else None
     seen = task.observe(data("test", 4, frames), generators(4))
-    answer = method.predict(seen, 0).u
+    prediction = method.predict(seen, 0)
+    answer, windows = prediction.u, 2 if frames else 1
     assert answer.shape == (1, *seen.values.shape) and answer.isfinite().all()
+    assert prediction.evaluations == windows * (method.frames - 1 if form == "recurrent" else 1)
     restored = FNO(settings(form)).restore(method.state(), data("train"))
     assert torch.equal(restored.predict(seen, 0).u, answer)
 

@@ -17,6 +17,7 @@ from methods.pinn.network import evaluate, start
 from methods.pinn.optimise import Schedule
 from methods.pinn.points import Points, Sampling
 from methods.pinn.residuals import Lookup, axes_of, squared_speed
+from tasks import observation as tasks
 from tests.methods.small import generators, load
 
 KNOWN = registry()
@@ -173,10 +174,25 @@ def test_the_seed_matters_and_evaluations_are_counted():
     assert a.evaluations is not None and a.evaluations > 10
 
 
+def test_a_network_is_counted_once_it_is_there():
+    pinn = PINN(QUICK)
+    pinn.predict(problem("navier_stokes", "cont_3"), 0)
+    answer = make_answer(problem("navier_stokes", "cont_3"), QUICK)
+    assert pinn.cost()["parameters"] == start(answer.sizes, 1, 0).numel() > QUICK.width**2
+
+
 def test_noisy_observations_are_not_kept():
     p = problem("navier_stokes", "fwd_full")
     u = PINN(replace(QUICK, exact=False)).predict(p, 0).u[0]
     assert not torch.equal(u[:, 0], p.values[:, 0])
+
+
+def test_task_options_it_cannot_serve_are_refused():
+    pinn, data = PINN(QUICK), dataset("navier_stokes")
+    assert pinn.unsupported(tasks.CONT_3, data) is None
+    assert "exact=false" in str(pinn.unsupported(replace(tasks.CONT_3, noise=0.1), data))
+    assert PINN(replace(QUICK, exact=False)).unsupported(replace(tasks.CONT_3, noise=0.1), data) is None
+    assert "window" in str(pinn.unsupported(replace(tasks.LONG_RANGE, window="keep"), data))
 
 
 # Exact solutions, a quarter of whose sites is seen at all frames (or both fields of the steady problem).

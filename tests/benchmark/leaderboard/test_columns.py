@@ -108,7 +108,7 @@ def test_a_score_on_another_basis_is_marked_and_not_ranked(store, odd, note):
 def test_another_number_of_trajectories_is_not_ranked(store):
     store.done("videopde", [3.0, 3.0])
     store.done("fno", [2.0, 2.0])
-    store.done("eci", [1.0])
+    store.done("eci", [1.0], mask_hash="of one mask, not two")
     assert column(store).entries["eci"].notes == ("not ranked: 1 test trajectories instead of 2",)
 
 
