@@ -87,10 +87,16 @@ def test_a_refined_prediction_is_repeatable():
     method = fitted(refine=5)
     answer = method.predict(batch.problem, 0)
     assert torch.equal(answer.u, method.predict(batch.problem, 1).u)
-    plain = PINO(QUICK).restore(method.state(), data("train")).predict(batch.problem, 0)
+    assert method.refine_ == 5  # it helps where the truth has hardly a residual
+    plain = PINO(QUICK).restore(method.state() | {"refine_": torch.tensor(0)}, data("train")).predict(batch.problem, 0)
     sizes = term_sizes(batch.truth.u, batch.problem)
     rough, fine = (relative_residual(a.u[0], batch.problem, sizes) for a in (plain, answer))
     assert (fine < rough).all()
+
+
+def test_refining_that_does_harm_on_valid_is_left_out(monkeypatch):
+    monkeypatch.setattr("methods.pino.refine", lambda u, problem, iterations: u + 1.0)
+    assert fitted(refine=5).refine_ == 0
 
 
 @pytest.mark.parametrize("task", [tasks.CONT_1, tasks.FWD_PARTIAL])
