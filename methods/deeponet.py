@@ -76,7 +76,7 @@ class DeepONet(Regressor):
     source = "Lu et al., Learning nonlinear operators via DeepONet, Nature Machine Intelligence 3, 2021"
     profiles = {"smoke": SMOKE, "laptop": LAPTOP, "paper": Settings()}
 
-    def build(self, shape: Shape) -> nn.Module:
+    def network(self, shape: Shape) -> nn.Module:
         return BranchTrunk(self.settings.architecture, shape)
 
     def losses(self, network: nn.Module, batch: Observed, draws: torch.Generator) -> Tensor:

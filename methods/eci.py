@@ -16,17 +16,15 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
-from benchmark.core import Grid, Problem, Task, TrajectorySet
+from benchmark.core import Grid, Problem
 from methods import fno
 from methods.blocks.budget import LAPTOP_SECONDS, Training
 from methods.blocks.edm import stratified
-from methods.blocks.generative import Clips, Generative, draw_noise
+from methods.blocks.generative import Clips, Generative
 from methods.blocks.given import coordinates
+from methods.blocks.networked import draw_noise
 from methods.blocks.normaliser import SIGMA_DATA
 from methods.blocks.optimiser import Optimiser
-from methods.blocks.rollout import rollout
-
-WINDOWS = ("drop", "keep")
 
 
 @dataclass(frozen=True)
@@ -125,13 +123,9 @@ class ECI(Generative):
     def clip(self, frames: int) -> int:
         return frames
 
-    def build(self, channels: int, static: int, grid: Grid) -> nn.Module:
+    def network(self, channels: int, static: int, grid: Grid) -> nn.Module:
         still = static + (4 if grid.boundary == "periodic" else 2)
         return VelocityNet(channels, still, grid, self.settings.architecture, self.settings.precondition)
-
-    def prepare(self, train: TrajectorySet, tasks: Sequence[Task]) -> None:
-        windows = [WINDOWS.index(getattr(task, "window", "drop")) for task in tasks]
-        self.window_ = torch.tensor(max(windows, default=0))
 
     def losses(self, network: nn.Module, clips: Clips, draws: torch.Generator) -> Tensor:
         x = self.normaliser_.encode(clips.u) / SIGMA_DATA
@@ -148,15 +142,12 @@ class ECI(Generative):
     # -- predicting
 
     def video(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
-        if problem.values.shape[1] == self.frames:
-            return self._window(problem, generators)
-        return rollout(lambda part: self._window(part, generators), problem, self.frames, WINDOWS[int(self.window_)])
+        return self.covered(lambda part: self._window(part, generators), problem)
 
     def _window(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
         y = self.normaliser_.encode_seen(problem.values, problem.mask) / SIGMA_DATA
         x = self.sample(y, problem.mask, self.still(problem, y), generators)
-        video = self.normaliser_.decode(x * SIGMA_DATA)
-        return video if self.noise_ > 0 else torch.where(problem.mask, problem.values, video)
+        return self.put_back(self.normaliser_.decode(x * SIGMA_DATA), problem)
 
     def sample(self, y: Tensor, mask: Tensor, still: Tensor, generators: Sequence[torch.Generator]) -> Tensor:
         """Videos (B, T, H, W, C) in standard units; an empty mask gives samples of the prior."""
@@ -173,6 +164,5 @@ class ECI(Generative):
                 x = torch.lerp(noise, x_1, (n + (m == s.repeats - 1)) / s.steps)
         return x
 
-    def evaluations(self, frames: int) -> int:
-        new = self.frames - (WINDOWS[int(self.window_)] == "drop")
-        return self.settings.steps * self.settings.repeats * (1 + -(-(frames - self.frames) // new))
+    def evaluations(self, problem: Problem) -> int:
+        return self.settings.steps * self.settings.repeats * self.windows(problem.values.shape[1])

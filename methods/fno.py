@@ -89,7 +89,7 @@ class FNO(Regressor):
         steps = self.frames - 1 if self.settings.architecture.form == "recurrent" else 1
         return steps * super().evaluations(frames)
 
-    def build(self, shape: Shape) -> nn.Module:
+    def network(self, shape: Shape) -> nn.Module:
         architecture: Architecture = self.settings.architecture
         forms = {"3d": SpaceTime, "2d": OneShot, "recurrent": Recurrent}
         if architecture.form not in forms:

@@ -49,7 +49,11 @@ class PINO(fno.FNO):
     """FNO with a physics loss, for one whole frame given; sparse frames are left to `fno`."""
 
     source = "Li et al., Physics-Informed Neural Operator for Learning Partial Differential Equations, 2021"
-    profiles = {"smoke": _like(fno.SMOKE), "laptop": _like(fno.LAPTOP, anchor_weight=0.02, refine=30), "paper": Settings()}
+    profiles = {
+        "smoke": _like(fno.SMOKE),
+        "laptop": _like(fno.LAPTOP, anchor_weight=0.02, refine=30),
+        "paper": Settings(),
+    }
 
     def unsupported(self, task: Task, dataset: Dataset) -> str | None:
         if task.family == "continuous" or task.rate < 1:

@@ -22,11 +22,11 @@ from methods.ablations.vae import Vae, VideoVae
 from methods.blocks.batches import ShuffledBatches
 from methods.blocks.budget import Training
 from methods.blocks.checkpoint import load_weights, tensors
+from methods.blocks.networked import count, under
 from methods.blocks.optimiser import Optimiser
 from methods.blocks.tiles import Triple
 from methods.blocks.train import fit_loop
 from methods.videopde.layers import merge
-from methods.videopde.method import count
 
 SHARE = 0.25  # of the budget, for the VAE
 SCALED_ON = 256  # training trajectories that fix the scale of the latents
@@ -65,8 +65,8 @@ class Latent(Concat):
 
     # -- the latent space
 
-    def _build(self, train: TrajectorySet) -> None:
-        super()._build(train)
+    def build_for(self, train: TrajectorySet) -> None:
+        super().build_for(train)
         video = (self.frames, *train.grid.shape)
         self.vae_ = VideoVae(train[:1].u.shape[-1], video, self._fitted(video).patch, self.settings.vae)
 
@@ -132,8 +132,7 @@ class Latent(Concat):
 
     def restore(self, state: Mapping[str, Tensor], train: TrajectorySet) -> Self:
         super().restore(state, train)
-        weights = {name.removeprefix("vae."): value for name, value in state.items() if name.startswith("vae.")}
-        load_weights(self.vae_, weights)
+        load_weights(self.vae_, under("vae.", state))
         self.vae_.to(self.centre_.device).eval().requires_grad_(False)
         return self
 

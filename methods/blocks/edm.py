@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 
 Denoise = Callable[[Tensor, Tensor], Tensor]  # x (B, ...), sigma () or (B,) -> an estimate of x_0 (B, ...)
+Evaluate = Callable[[Tensor, float], Tensor]  # the same for a sampler: sigma a number
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,11 @@ class Edm:
             raise ValueError(f"sigma: expected 0 < sigma_min < sigma_max, got {self.sigma_min} and {self.sigma_max}")
         if self.steps < 1:
             raise ValueError(f"steps: expected 1 or more, got {self.steps}")
+
+    @property
+    def evaluations(self) -> int:
+        """Of the denoiser, for a sample."""
+        return 2 * self.steps - 1 if self.sampler == "heun" else self.steps
 
 
 EDM = Edm()
@@ -87,11 +93,11 @@ class Denoiser(nn.Module):
 
     def forward(self, x: Tensor, sigma: Tensor, *condition: Tensor | None) -> Tensor:
         c = precondition(sigma.reshape(-1).to(x.dtype), self.sigma_data)
-        f = self.net(_along(c.into, x) * x, c.noise, *condition)
-        return _along(c.skip, x) * x + _along(c.out, x) * f.to(x.dtype)
+        f = self.net(along(c.into, x) * x, c.noise, *condition)
+        return along(c.skip, x) * x + along(c.out, x) * f.to(x.dtype)
 
 
-def _along(value: Tensor, x: Tensor) -> Tensor:
+def along(value: Tensor, x: Tensor) -> Tensor:
     """(B,), (1,) or () -> a shape that broadcasts against x (B, ...)."""
     return value.reshape(-1, *(1,) * (x.ndim - 1))
 
@@ -138,7 +144,7 @@ def loss_weight(edm: Edm, sigma: Tensor) -> Tensor:
 
 def denoising_loss(edm: Edm, denoise: Denoise, x: Tensor, sigma: Tensor, noise: Tensor) -> Tensor:
     """lambda(sigma) mean (D(x + sigma noise, sigma) - x)^2 of each element of the batch: (B,)."""
-    error = denoise(x + _along(sigma, x) * noise, sigma) - x
+    error = denoise(x + along(sigma, x) * noise, sigma) - x
     return loss_weight(edm, sigma) * error.square().flatten(1).mean(1)
 
 
@@ -153,12 +159,12 @@ def karras_sigmas(edm: Edm) -> Tensor:
 
 
 def sample(edm: Edm, denoise: Denoise, noise: Tensor) -> Tensor:
-    """A draw of x_0 from standard normal `noise` (B, ...): 2 steps - 1 evaluations with heun, `steps` with dpmpp_2m."""
+    """A draw of x_0 from standard normal `noise` (B, ...)."""
     sampler = heun if edm.sampler == "heun" else dpmpp_2m
     return sampler(denoise, edm.sigma_max * noise, karras_sigmas(edm))
 
 
-def evaluator(denoise: Denoise, dtype: torch.dtype) -> Callable[[Tensor, float], Tensor]:
+def evaluator(denoise: Denoise, dtype: torch.dtype) -> Evaluate:
     """`denoise` in the dtype of its network, for a state of any other; a number sigma becomes a tensor of shape ()."""
 
     def evaluate(x: Tensor, sigma: float) -> Tensor:
@@ -179,7 +185,7 @@ def heun(denoise: Denoise, x: Tensor, sigmas: Tensor, state: torch.dtype = torch
     return y.to(x.dtype)
 
 
-def heun_step(evaluate: Callable[[Tensor, float], Tensor], x: Tensor, sigma: float, sigma_next: float) -> Tensor:
+def heun_step(evaluate: Evaluate, x: Tensor, sigma: float, sigma_next: float) -> Tensor:
     """One step; to sigma 0, where the slope is not defined, Euler's."""
     slope = (x - evaluate(x, sigma)) / sigma
     euler = x + (sigma_next - sigma) * slope
@@ -198,14 +204,24 @@ def dpmpp_2m(denoise: Denoise, x: Tensor, sigmas: Tensor, state: torch.dtype = t
 
     The first step, and the last one to sigma 0, take D as constant.
     """
-    evaluate, y = evaluator(denoise, x.dtype), x.to(state)
-    before, h_before = None, math.inf
+    evaluate, y, step = evaluator(denoise, x.dtype), x.to(state), Multistep()
     for sigma, sigma_next in pairwise(sigmas.tolist()):
-        d = middle = evaluate(y, sigma)
+        y = step(evaluate, y, sigma, sigma_next)
+    return y.to(x.dtype)
+
+
+class Multistep:
+    """One step of `dpmpp_2m` after the other; remembers the last estimate."""
+
+    def __init__(self) -> None:
+        self.before: Tensor | None = None
+        self.h_before = math.inf
+
+    def __call__(self, evaluate: Evaluate, x: Tensor, sigma: float, sigma_next: float) -> Tensor:
+        d = middle = evaluate(x, sigma)
         ratio = sigma_next / sigma
         h = -math.log(ratio) if ratio else math.inf
-        if before is not None and ratio:
-            middle = d + h / (2 * h_before) * (d - before)
-        y = ratio * y + (1 - ratio) * middle
-        before, h_before = d, h
-    return y.to(x.dtype)
+        if self.before is not None and ratio:
+            middle = d + h / (2 * self.h_before) * (d - self.before)
+        self.before, self.h_before = d.detach(), h
+        return ratio * x + (1 - ratio) * middle

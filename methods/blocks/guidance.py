@@ -15,7 +15,6 @@ term of weight 0 is not computed, and a step without terms builds no graph.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -24,10 +23,9 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from methods.blocks.edm import Denoise, evaluator, heun_step
+from methods.blocks.edm import Denoise, Evaluate, Multistep, along, evaluator, heun_step
 
 Residual = Callable[[Tensor], Tensor]  # an estimate of x_0 (B, ...) -> (B, K)
-Evaluate = Callable[[Tensor, float], Tensor]
 Step = Callable[[Evaluate, Tensor, float, float], Tensor]  # evaluate, x, sigma, sigma_next -> x at sigma_next
 
 SMALL = 1e-4  # of a difference in place of a derivative, relative
@@ -150,12 +148,12 @@ def solve(evaluate: Evaluate, x: Tensor, sigma: float, terms: Weighted, iteratio
         before = torch.linalg.vector_norm(effect, dim=1, keepdim=True)
         for direction, known in moves:
             share = (effect * known).sum(1, keepdim=True)
-            effect, g = effect - share * known, g - _along(share, g) * direction
+            effect, g = effect - share * known, g - along(share, g) * direction
         size = torch.linalg.vector_norm(effect, dim=1, keepdim=True)
         scale = torch.where(size > EXHAUSTED * before, 1 / size.clamp(min=torch.finfo(size.dtype).tiny), 0)
-        effect, g = scale * effect, _along(scale, g) * g
+        effect, g = scale * effect, along(scale, g) * g
         step = (left * effect).sum(1, keepdim=True)
-        estimate, left = estimate - _along(step, g) * g, left - step * effect
+        estimate, left = estimate - along(step, g) * g, left - step * effect
         moves.append((g, effect))
     return estimate
 
@@ -165,26 +163,4 @@ def _derivative(residual: Residual, x: Tensor, direction: Tensor, r: Tensor) -> 
     norms = (torch.linalg.vector_norm(f.flatten(1), dim=1, keepdim=True) for f in (x, direction))
     size, length = (norm.clamp(min=torch.finfo(x.dtype).tiny) for norm in norms)
     step = SMALL * size / length  # (B, 1)
-    return (residual(x + _along(step, x) * direction) - r) / step
-
-
-def _along(value: Tensor, x: Tensor) -> Tensor:
-    """(B, 1) -> a shape that broadcasts against x (B, ...)."""
-    return value.reshape(-1, *(1,) * (x.ndim - 1))
-
-
-class Multistep:
-    """DPM-Solver++(2M), one evaluation a step; remembers the last estimate."""
-
-    def __init__(self) -> None:
-        self.before: Tensor | None = None
-        self.h_before = math.inf
-
-    def __call__(self, evaluate: Evaluate, x: Tensor, sigma: float, sigma_next: float) -> Tensor:
-        d = middle = evaluate(x, sigma)
-        ratio = sigma_next / sigma
-        h = -math.log(ratio) if ratio else math.inf
-        if self.before is not None and ratio:
-            middle = d + h / (2 * self.h_before) * (d - self.before)
-        self.before, self.h_before = d.detach(), h
-        return ratio * x + (1 - ratio) * middle
+    return (residual(x + along(step, x) * direction) - r) / step

@@ -9,26 +9,25 @@ is put back, unless the task adds noise to it. A subclass says which network f i
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
 import torch
 from torch import Tensor, nn
 
-from benchmark.core import Grid, Method, Prediction, Problem, Run, Task, TrajectorySet
+from benchmark.core import Grid, Prediction, Problem, Run, Task, TrajectorySet
+from methods.blocks import networked
 from methods.blocks.budget import Training
-from methods.blocks.checkpoint import load_weights, tensors
 from methods.blocks.given import Given
+from methods.blocks.networked import Networked, count, static_channels
 from methods.blocks.normaliser import Normaliser
 from methods.blocks.observed import Observed, ObservedBatches, fixed_examples
 from methods.blocks.optimiser import Optimiser
-from methods.blocks.rollout import rollout
 from methods.blocks.symmetry import Symmetries
 from methods.blocks.symmetry_search import find_symmetries
 from methods.blocks.train import Validate, fit_loop
-
-WINDOWS = ("drop", "keep")
+from methods.blocks.validation import in_parts
 
 
 @dataclass(frozen=True)
@@ -74,34 +73,34 @@ NOMINAL = Shape(  # one frame in full of a video of 20, one channel, on a torus
     frames=20,
     channels=1,
     static=0,
-    grid=Grid((128, 128), (1.0, 1.0), tuple(map(float, range(20))), "periodic"),
+    grid=networked.NOMINAL,
     time_order=1,
     given=Given((0,), full=True),
 )
 
 
-class Regressor(Method):
-    """`build` makes the network: Told -> (B, T, C, H, W), a correction of `start` in normalised units."""
+class Regressor(Networked):
+    """`network` makes the network: Told -> (B, T, C, H, W), a correction of `start` in normalised units."""
 
     scope = "task"
 
     net_: nn.Module
-    normaliser_: Normaliser
+    seen_: Tensor  # the frames that are given
+    full_: Tensor  # and whether in full
 
     @abstractmethod
-    def build(self, shape: Shape) -> nn.Module: ...
+    def network(self, shape: Shape) -> nn.Module: ...
 
     # -- learning
 
     def fit(self, train: TrajectorySet, valid: TrajectorySet, tasks: Sequence[Task], seed: int, run: Run) -> Self:
         settings: RegressionSettings = self.settings
-        self.given = Given.by(tasks, train.grid)
-        self.seen_, self.full_ = torch.tensor(self.given.frames), torch.tensor(self.given.full)
-        self.noise_ = torch.tensor(max(float(getattr(task, "noise", 0.0)) for task in tasks))
-        self.window_ = torch.tensor(max(WINDOWS.index(getattr(task, "window", "drop")) for task in tasks))
+        given = Given.by(tasks, train.grid)
+        self.seen_, self.full_ = torch.tensor(given.frames), torch.tensor(given.full)
+        self.note(tasks)
         self.normaliser_ = Normaliser.fit(train).to(run.device)
         self.turns = find_symmetries(train) if settings.symmetries else Symmetries()
-        self._build(train, seed)
+        self.build(train, seed)
         self.prepare(train, run)
         batches = ObservedBatches(train, tasks, settings.training.batch, seed)
         validate = self._validation(fixed_examples(valid, tasks, settings.validation)) if len(valid) else None
@@ -117,15 +116,11 @@ class Regressor(Method):
         video = self.put_back(self.raw(network, batch.problem), batch.problem)
         return relative_l2(video, batch.truth.u, batch.truth.equation.time_order == 0)
 
-    def _build(self, train: TrajectorySet, seed: int) -> None:
-        """An untrained network for videos like those of the training set."""
+    def build_for(self, train: TrajectorySet) -> None:
         first = train[:1]
-        static = 0 if first.static is None else first.static.shape[-1]
-        _, frames, _, _, channels = first.u.shape
-        self.frames = frames
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
-            self.net_ = self.build(Shape(frames, channels, static, train.grid, train.equation.time_order, self.given))
+        self.given = Given(tuple(self.seen_.tolist()), bool(self.full_))
+        shape = (self.frames, first.u.shape[-1], static_channels(first), train.grid, train.equation.time_order)
+        self.net_ = self.network(Shape(*shape, self.given))
 
     def _loss(self, network: nn.Module, batch: Observed, draws: torch.Generator) -> Tensor:
         return self.losses(network, self.turns.apply(batch, draws), draws).mean()
@@ -134,8 +129,8 @@ class Regressor(Method):
         """The relative error of a model on fixed examples."""
 
         def validate(model: nn.Module) -> float:
-            device, size = next(model.parameters()).device, self.settings.chunk
-            parts = [examples[i : i + size].to(device) for i in range(0, len(examples), size)]
+            device = next(model.parameters()).device
+            parts = [part.to(device) for part in in_parts(examples, self.settings.chunk)]
             steady = examples.truth.equation.time_order == 0
             videos = (self.put_back(self.raw(model, part.problem), part.problem) for part in parts)
             errors = [relative_l2(video, part.truth.u, steady) for video, part in zip(videos, parts, strict=True)]
@@ -151,61 +146,25 @@ class Regressor(Method):
         x = told.start + network(told)  # (B, T, C, H, W)
         return self.normaliser_.decode(x.movedim(2, -1))
 
-    def put_back(self, raw: Tensor, problem: Problem) -> Tensor:
-        """What was observed is known, unless it is noisy."""
-        return raw if self.noise_ > 0 else torch.where(problem.mask, problem.values, raw)
-
     @torch.no_grad()
     def predict(self, problem: Problem, seed: int, samples: int = 1) -> Prediction:
         """One answer, whatever the seed and however many samples are asked for."""
-        parts = [problem[i : i + self.settings.chunk] for i in range(0, len(problem), self.settings.chunk)]
-        u = torch.cat([self._whole(part) for part in parts]).to(problem.values)
+        device = next(self.net_.parameters()).device
+        parts = [part.to(device) for part in in_parts(problem, self.settings.chunk)]
+        u = torch.cat([self.covered(self.window, part) for part in parts]).to(problem.values)
         return Prediction(u[None], evaluations=self.evaluations(problem.values.shape[1]))
 
     def window(self, problem: Problem) -> Tensor:
         """The answer to a problem as long as the network's videos."""
         return self.put_back(self.raw(self.net_, problem), problem)
 
-    def _whole(self, problem: Problem) -> Tensor:
-        """Window by window where the video is longer than those of the training set."""
-        problem = problem.to(next(self.net_.parameters()).device)
-        if problem.values.shape[1] == self.frames:
-            return self.window(problem)
-        return rollout(self.window, problem, self.frames, WINDOWS[int(self.window_)])
-
     def evaluations(self, frames: int) -> int:
         """Of the network, for a video of so many frames."""
-        new = self.frames - (WINDOWS[int(self.window_)] == "drop")
-        return 1 + -(-(frames - self.frames) // new)
-
-    # -- storing
-
-    def state(self) -> dict[str, Tensor]:
-        weights = {f"net.{name}": value for name, value in tensors(self.net_).items()}
-        scales = {f"normaliser.{name}": value for name, value in self.normaliser_.state().items()}
-        return weights | scales | super().state()
-
-    def restore(self, state: Mapping[str, Tensor], train: TrajectorySet) -> Self:
-        super().restore({name: value for name, value in state.items() if name.endswith("_")}, train)
-        self.given = Given(tuple(self.seen_.tolist()), bool(self.full_))
-        self._build(train, seed=0)
-        weights = _under("net.", state)
-        load_weights(self.net_, weights)
-        self.net_.to(next(iter(weights.values())).device).eval()
-        self.normaliser_ = Normaliser.restore(_under("normaliser.", state))
-        return self
-
-    def cost(self) -> dict[str, float]:
-        fitted = hasattr(self, "net_")
-        return {
-            "parameters": count(self.net_) if fitted else self.parameters(),
-            "steps": int(self.steps_) if fitted else 0,
-        }
+        return self.windows(frames)
 
     def parameters(self) -> int:
-        """Of the network for the nominal problem, untrained and without memory."""
         with torch.device("meta"):
-            return count(self.build(NOMINAL))
+            return count(self.network(NOMINAL))
 
 
 def relative_l2(u: Tensor, truth: Tensor, steady: bool) -> Tensor:
@@ -214,12 +173,3 @@ def relative_l2(u: Tensor, truth: Tensor, steady: bool) -> Tensor:
     size = torch.linalg.vector_norm(truth, dim=axes)
     error = torch.linalg.vector_norm(u - truth, dim=axes) / size.clamp(min=torch.finfo(size.dtype).tiny)
     return error.flatten(1).mean(1)
-
-
-def count(net: nn.Module) -> int:
-    """Real numbers to learn: a complex weight is two."""
-    return sum(p.numel() * (2 if p.is_complex() else 1) for p in net.parameters())
-
-
-def _under(prefix: str, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    return {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}

@@ -10,6 +10,8 @@ from torch import Tensor
 
 from benchmark.core import Problem
 
+WINDOWS = ("drop", "keep")
+
 
 def rollout(predict: Callable[[Problem], Tensor], problem: Problem, frames: int, window: str = "drop") -> Tensor:
     """`predict` maps a problem of `frames` frames to videos (B, frames, H, W, C); returns all frames of `problem`.
@@ -20,7 +22,7 @@ def rollout(predict: Callable[[Problem], Tensor], problem: Problem, frames: int,
     total = problem.values.shape[1]
     if problem.mask[:, frames:].any():
         raise ValueError(f"rollout: expected observations in the first {frames} frames only")
-    if window not in ("drop", "keep"):
+    if window not in WINDOWS:
         raise ValueError(f"window: expected drop or keep, got {window!r}")
     current = replace(
         problem, values=problem.values[:, :frames], mask=problem.mask[:, :frames], grid=problem.grid.window(frames)
@@ -32,3 +34,8 @@ def rollout(predict: Callable[[Problem], Tensor], problem: Problem, frames: int,
         new = predict(replace(current, values=values, mask=mask))
         video = torch.cat([video, new[:, 1:] if window == "drop" else new], dim=1)
     return video[:, :total]
+
+
+def windows(total: int, frames: int, window: str = "drop") -> int:
+    """How many of `frames` frames cover `total`."""
+    return 1 + max(0, -(-(total - frames) // (frames - (window == "drop"))))

@@ -81,7 +81,7 @@ class DiffusionPDEExt(PairMethod):
                 index = torch.tensor(pairs.frames, device=device)  # (P, 2)
                 labels = torch.tensor(pairs.labels, device=device).repeat(len(x))
                 known = None if static is None else static.repeat_interleave(len(index), 0)
-                d = Denoiser(self.nets_[name], sigma_data)(x[:, index].flatten(0, 1), sigma, labels, known)
+                d = Denoiser(self.net_[name], sigma_data)(x[:, index].flatten(0, 1), sigma, labels, known)
                 estimates.append(d.unflatten(0, (len(x), -1)))  # (B, P, 2, H, W, C)
             return torch.einsum("tpk,bpkhwc->bthwc", mix, torch.cat(estimates, 1))
 
@@ -97,7 +97,7 @@ class DiffusionPDEExt(PairMethod):
         return [*terms, physics(equation, self.normaliser_, problem.static, problem.grid, size, w.pde)]
 
     def evaluations(self, problem: Problem) -> int:
-        return self.calls() * 2 * (self.frames - 1)
+        return self.settings.edm.evaluations * 2 * (self.frames - 1)
 
 
 def mixing(pairs: Sequence[tuple[int, int]], average: Literal["symmetric", "literal"]) -> Tensor:

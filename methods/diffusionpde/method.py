@@ -4,7 +4,7 @@
     sampling  x <- sampler's step - grad ( z_a |m (x_i - y_i)| + z_u |m (x_j - y_j)| + z_pde |f| )
 
 Forward and inverse tasks sample (first, last) and answer the end frame that was not observed; continuous tasks sample
-the trajectory pair by pair; a steady problem is one pair. `README.md` says what the sources leave open.
+the trajectory pair by pair; a steady problem is one pair. `../GENERATIVE.md` says what the sources leave open.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class DiffusionPDE(PairMethod):
         seen = Seen(y[:, index].flatten(0, 1), problem.mask[:, index].flatten(0, 1))  # (B P, 2, H, W, C)
         static, physical = (_repeat(f, repeats) for f in (self.static(problem), problem.static))
         labels = torch.full((len(seen.mask),), label, device=index.device)
-        net = Denoiser(self.nets_["pair"], self.settings.edm.sigma_data)
+        net = Denoiser(self.net_["pair"], self.settings.edm.sigma_data)
 
         def denoise(x: Tensor, sigma: Tensor) -> Tensor:
             return net(x, sigma, labels, static)
@@ -84,11 +84,11 @@ class DiffusionPDE(PairMethod):
             for frame, z in ((slice(0, 1), w.first), (slice(1, 2), w.second))
             if seen.mask[:, frame].any()
         ]
-        if not far and s.pairs == "disjoint" and equation.time_order < 2:
+        if not far and (s.pairs == "disjoint" or equation.time_order == 0) and equation.time_order < 2:
             grid = problem.grid.window(2)
             terms.append(physics(equation, self.normaliser_, static, grid, float(self.residual_size_), w.pde))
         elif far and s.far == "divergence" and equation.name == "navier_stokes":
-            terms.append(divergence(self.normaliser_, w.pde / float(self.residual_size_)))
+            terms.append(divergence(self.normaliser_, problem.grid, float(self.residual_size_), w.pde))
         return terms
 
     def answered(self, problem: Problem) -> tuple[int, ...] | None:
@@ -100,7 +100,7 @@ class DiffusionPDE(PairMethod):
         return tuple(frame for frame, seen in zip((0, self.frames - 1), ends, strict=True) if not seen) or None
 
     def evaluations(self, problem: Problem) -> int:
-        return self.calls() * len(self.choose(problem)[0])
+        return self.settings.edm.evaluations * len(self.choose(problem)[0])
 
 
 def assemble(pairs: Tensor, frames: Sequence[tuple[int, int]], grid: Grid) -> Tensor:

@@ -20,9 +20,11 @@ from benchmark.core import Grid, Run, TrajectorySet
 from methods.blocks.batches import ShuffledBatches, derived_seed
 from methods.blocks.budget import Progress, Training
 from methods.blocks.edm import Denoiser, Edm, denoising_loss, noise_levels
+from methods.blocks.networked import static_channels
 from methods.blocks.normaliser import Normaliser
-from methods.blocks.train import Validate, fit_loop
+from methods.blocks.train import fit_loop
 from methods.blocks.unet import Architecture, UNet
+from methods.blocks.validation import at_fixed_noise
 
 PAIR, VALID = 5, 6  # streams of random numbers
 PIECE = 64  # validation pairs at once
@@ -65,10 +67,9 @@ class PairNet(nn.Module):
 def make_net(train: TrajectorySet, kinds: int, architecture: Architecture, circular: bool) -> PairNet:
     """An untrained network for pairs of the training set's frames; `circular` pads where the domain is periodic."""
     first = train[:1]
-    static = 0 if first.static is None else first.static.shape[-1]
     if circular and train.grid.boundary == "periodic":
         architecture = replace(architecture, padding="circular")
-    return PairNet(first.u.shape[-1], static, kinds, train.grid, architecture)
+    return PairNet(first.u.shape[-1], static_channels(first), kinds, train.grid, architecture)
 
 
 # -- training ----------------------------------------------------------------------------------------------------------
@@ -130,21 +131,13 @@ def fit_prior(
         return losses(model, batch, draws).mean()
 
     batches = PairBatches(train, pairs, training.batch, seed)
-    validate = _validation(valid, pairs, validation, losses) if validation and len(valid) else None
+    validate = at_fixed_noise(losses, _examples(valid, pairs, validation)) if validation and len(valid) else None
     return fit_loop(Denoiser(net, edm.sigma_data), loss, batches, training, run, seed, validate)
 
 
-def _validation(valid: TrajectorySet, pairs: Pairs, count: int, losses: Any) -> Validate:
-    """The loss at fixed pairs, noise levels and noise."""
+def _examples(valid: TrajectorySet, pairs: Pairs, count: int) -> list[PairBatch]:
+    """Pairs that are the same for every fit."""
     generator = torch.Generator().manual_seed(derived_seed(0, VALID))
     drawn = [pairs.draw(generator) for _ in range(count)]
     places = [i % len(valid) for i in range(count)]
-
-    def validate(model: nn.Module) -> float:
-        device = next(model.parameters()).device
-        draws = torch.Generator(device).manual_seed(0)
-        spans = [slice(i, i + PIECE) for i in range(0, count, PIECE)]
-        parts = [losses(model, cut(valid, places[s], pairs, drawn[s]).to(device), draws) for s in spans]
-        return float(torch.cat(parts).mean())
-
-    return validate
+    return [cut(valid, places[i : i + PIECE], pairs, drawn[i : i + PIECE]) for i in range(0, count, PIECE)]

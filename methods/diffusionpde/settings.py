@@ -37,6 +37,14 @@ class Settings:
     validation: int = 256  # open; pairs of `valid`, each with a fixed noise
     chunk: int = 32  # trajectories sampled at once
 
+    def __post_init__(self) -> None:
+        losses = {"code": "norm", "paper": "mean_square"}
+        expected = losses.get(self.table, self.guidance.loss)
+        if self.guidance.update == "gradient" and self.guidance.loss != expected:
+            raise ValueError(
+                f"table {self.table!r}: its weights are for guidance.loss={expected}, got {self.guidance.loss}"
+            )
+
 
 FAST = Guidance("solve", late=1.0, iterations=3)  # the fast setting: few steps, each solved for the observations
 LAPTOP = Settings(

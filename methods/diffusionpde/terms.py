@@ -48,18 +48,19 @@ def physics(
     def residual(x: Tensor) -> Tensor:
         return equation.residual(normaliser.decode(x), static, grid).flatten(1) / scale
 
-    return Term(residual, 0.0, weight, float(grid.shape[0] * grid.shape[1]))
+    frames = max(1, len(grid.times) - equation.time_order)
+    return Term(residual, 0.0, weight, float(frames * grid.shape[0] * grid.shape[1]))
 
 
-def divergence(normaliser: Normaliser, weight: float) -> Term:
-    """w_x + w_y of the last frame, central differences in grid units, without the outermost cells."""
+def divergence(normaliser: Normaliser, grid: Grid, scale: float, weight: float) -> Term:
+    """w_x + w_y of the last frame, central differences in grid units, without the outermost cells; weighed likewise."""
 
     def residual(x: Tensor) -> Tensor:
         w = normaliser.decode(x)[:, -1]  # (B, H, W, C)
         slope = (w[:, 2:, 1:-1] - w[:, :-2, 1:-1] + w[:, 1:-1, 2:] - w[:, 1:-1, :-2]) / 2
-        return slope.flatten(1)
+        return slope.flatten(1) / scale
 
-    return Term(residual, 0.0, weight)
+    return Term(residual, 0.0, weight, float(grid.shape[0] * grid.shape[1]))
 
 
 def residual_size(train: TrajectorySet, frames: int, at_most: int = 64) -> float:

@@ -18,8 +18,9 @@ from torch import Tensor, nn
 
 from benchmark.core import Dataset, Grid, Problem, Task
 from methods.blocks.budget import LAPTOP_SECONDS, Training
-from methods.blocks.generative import Clips, Generative, draw_noise
+from methods.blocks.generative import Clips, Generative
 from methods.blocks.given import filled
+from methods.blocks.networked import draw_noise
 from methods.blocks.normaliser import SIGMA_DATA
 from methods.blocks.optimiser import Optimiser
 from methods.blocks.unet import SHU, Architecture, UNet
@@ -113,7 +114,7 @@ class Shu(Generative):
     def clip(self, frames: int) -> int:
         return FRAMES
 
-    def build(self, channels: int, static: int, grid: Grid) -> nn.Module:
+    def network(self, channels: int, static: int, grid: Grid) -> nn.Module:
         architecture, inputs = self.settings.architecture, FRAMES * channels
         if grid.boundary != "periodic":
             architecture = replace(architecture, padding="zeros")
@@ -213,8 +214,8 @@ class Shu(Generative):
 
         return gradient
 
-    def evaluations(self, frames: int) -> int:
-        s = self.settings
+    def evaluations(self, problem: Problem) -> int:
+        s, frames = self.settings, problem.values.shape[1]
         steps = sum(map(len, s.restarts.times())) * (2 if s.variant == "conditional" and s.weight else 1)
         return steps * (frames - FRAMES + 1)
 

@@ -10,18 +10,15 @@ enter through the network's input alone: no guidance and no equation. `README.md
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import product
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
 
-from benchmark.core import Method, Prediction, Problem, Run, Task, TrajectorySet
-from methods.blocks.batches import derived_seed
+from benchmark.core import Problem, Run, Task, TrajectorySet
 from methods.blocks.budget import LAPTOP_SECONDS, Training
-from methods.blocks.checkpoint import load_weights, tensors
 from methods.blocks.edm import (
     EDM,
     Denoise,
@@ -33,16 +30,14 @@ from methods.blocks.edm import (
     precondition,
     sample,
 )
+from methods.blocks.networked import Sampled, count, draw_noise, static_channels
 from methods.blocks.normaliser import Normaliser
 from methods.blocks.observed import Observed, ObservedBatches, fixed_examples
 from methods.blocks.optimiser import Group, Optimiser
-from methods.blocks.rollout import rollout
 from methods.blocks.tiles import Triple
-from methods.blocks.train import Validate, fit_loop
+from methods.blocks.train import fit_loop
+from methods.blocks.validation import at_fixed_noise, in_parts
 from methods.videopde.model import UNIFIED, Architecture, HVDiT
-
-NOISE = 4  # the stream of random numbers that samples start from
-WINDOWS = ("drop", "keep")
 
 
 @dataclass(frozen=True)
@@ -75,30 +70,25 @@ LAPTOP = Settings(  # chosen on `valid`; README.md says against what
 )
 
 
-class VideoPDE(Method):
+class VideoPDE(Sampled):
     """One model for one task of a dataset."""
 
     scope = "task"
     source = "Li et al., VideoPDE: Unified Generative PDE Solving via Video Inpainting Diffusion Models, 2025"
     profiles = {"smoke": SMOKE, "laptop": LAPTOP, "paper": Settings()}
 
-    net_: Any  # an HVDiT, or what a subclass builds
-    normaliser_: Normaliser
-
     # -- learning
 
     def fit(self, train: TrajectorySet, valid: TrajectorySet, tasks: Sequence[Task], seed: int, run: Run) -> Self:
         settings: Settings = self.settings
         self.normaliser_ = Normaliser.fit(train).to(run.device)
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
-            self._build(train)
-        self.noise_ = torch.tensor(max(float(getattr(task, "noise", 0.0)) for task in tasks))
-        self.window_ = torch.tensor(max(WINDOWS.index(getattr(task, "window", "drop")) for task in tasks))
+        self.note(tasks)
+        self.build(train, seed)
         self._prepare(train, valid, tasks, seed, run)
         model = self._denoiser()
         batches = ObservedBatches(train, tasks, settings.training.batch, seed)
-        validate = self._validation(fixed_examples(valid, tasks, settings.validation)) if len(valid) else None
+        parts = in_parts(fixed_examples(valid, tasks, settings.validation), settings.chunk) if len(valid) else []
+        validate = at_fixed_noise(self._losses, parts) if parts else None
         groups = parameter_groups(self.net_, settings.mapping_lr)
         progress = fit_loop(model, self._loss, batches, settings.training, run, seed, validate, groups)
         self.steps_ = torch.tensor(progress.steps)
@@ -108,17 +98,15 @@ class VideoPDE(Method):
         """What the network is told: m, y and the coefficient fields, (B, T, H, W, 2 C + Cs)."""
         y = self.normaliser_.encode_seen(problem.values, problem.mask)
         parts = [problem.mask.to(y.dtype), y]
-        if problem.static is not None:
-            static = self.normaliser_.encode_static(problem.static)[:, None]  # (B, 1, H, W, Cs)
-            parts.append(static.expand(-1, y.shape[1], -1, -1, -1))
+        static = self.static(problem)
+        if static is not None:
+            parts.append(static[:, None].expand(-1, y.shape[1], -1, -1, -1))
         return torch.cat(parts, dim=-1)
 
-    def _build(self, train: TrajectorySet) -> None:
-        """An untrained network for videos like those of the training set."""
+    def build_for(self, train: TrajectorySet) -> None:
         first = train[:1]
-        channels, static = first.u.shape[-1], 0 if first.static is None else first.static.shape[-1]
-        self.frames = first.u.shape[1]
-        self.net_ = self._network(channels, static, (self.frames, *train.grid.shape))
+        video = (self.frames, *train.grid.shape)
+        self.net_ = self._network(first.u.shape[-1], static_channels(first), video)
 
     def _network(self, channels: int, static: int, video: Triple | None = None) -> Any:
         """For videos T x H x W, or of any shape that needs no other patches."""
@@ -157,81 +145,22 @@ class VideoPDE(Method):
         noise = torch.randn(x.shape, generator=draws, device=draws.device)
         return denoising_loss(self.settings.edm, lambda x, sigma: network(x, sigma, given), x, sigma, noise)
 
-    def _validation(self, examples: Observed) -> Validate:
-        """The loss of a model at fixed masks, noise levels and noise."""
-
-        def validate(model: nn.Module) -> float:
-            device = next(model.parameters()).device
-            draws = torch.Generator(device).manual_seed(0)
-            parts = [examples[i : i + self.settings.chunk] for i in range(0, len(examples), self.settings.chunk)]
-            return float(torch.cat([self._losses(model, part.to(device), draws) for part in parts]).mean())
-
-        return validate
-
     # -- predicting
 
-    @torch.inference_mode()
-    def predict(self, problem: Problem, seed: int, samples: int = 1) -> Prediction:
-        """Sample s of trajectory i starts from noise of its own, seeded by (seed, s, i) whatever else is predicted."""
-        places = list(product(range(samples), range(len(problem))))
-        videos = []
-        for start in range(0, len(places), self.settings.chunk):
-            chunk = places[start : start + self.settings.chunk]
-            generators = [torch.Generator().manual_seed(derived_seed(seed, *place, NOISE)) for place in chunk]
-            videos.append(self._video(_pick(problem, [i for _, i in chunk]), generators))
-        u = torch.cat(videos).unflatten(0, (samples, -1)).to(problem.values)
-        return Prediction(u, evaluations=self._evaluations(problem.values.shape[1]))
-
-    def _video(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
-        """(B, T, H, W, C), window by window where the video is longer than those of the training set."""
-        problem = problem.to(next(self.net_.parameters()).device)
-        if problem.values.shape[1] == self.frames:
-            return self._window(problem, generators)
-        return rollout(lambda part: self._window(part, generators), problem, self.frames, WINDOWS[int(self.window_)])
+    def video(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
+        return self.covered(lambda part: self._window(part, generators), problem)
 
     def _window(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
-        values, edm = problem.values, self.settings.edm
-        shape = self._shape(values.shape[1:])
-        noise = torch.stack([torch.randn(shape, generator=g) for g in generators]).to(values.device)
-        bf16 = values.device.type == "cuda" and self.settings.training.precision == "bf16-mixed"
-        with torch.autocast(values.device.type, torch.bfloat16, enabled=bf16):
-            x = sample(edm, self._denoise(self.given(problem)), noise)
-        video = self._decode(x)
-        return video if self.noise_ > 0 else torch.where(problem.mask, values, video)
+        noise = draw_noise(self._shape(problem.values.shape[1:]), generators, problem.values.device)
+        x = sample(self.settings.edm, self._denoise(self.given(problem)), noise)
+        return self.put_back(self._decode(x), problem)
 
-    def _evaluations(self, frames: int) -> int:
-        """Of the network, for a video of so many frames."""
-        edm, new = self.settings.edm, self.frames - (WINDOWS[int(self.window_)] == "drop")
-        windows = 1 + -(-(frames - self.frames) // new)
-        return windows * (2 * edm.steps - 1 if edm.sampler == "heun" else edm.steps)
-
-    # -- storing
-
-    def state(self) -> dict[str, Tensor]:
-        weights = {f"net.{name}": value for name, value in tensors(self.net_).items()}
-        scales = {f"normaliser.{name}": value for name, value in self.normaliser_.state().items()}
-        return weights | scales | super().state()
-
-    def restore(self, state: Mapping[str, Tensor], train: TrajectorySet) -> Self:
-        with torch.random.fork_rng(devices=[]):
-            self._build(train)
-        weights = _under("net.", state)
-        load_weights(self.net_, weights)
-        self.net_.to(next(iter(weights.values())).device).eval()
-        self.normaliser_ = Normaliser.restore(_under("normaliser.", state))
-        return super().restore({name: value for name, value in state.items() if name.endswith("_")}, train)
+    def evaluations(self, problem: Problem) -> int:
+        return self.settings.edm.evaluations * self.windows(problem.values.shape[1])
 
     def parameters(self) -> int:
-        """Of the network for one channel, without building it."""
         with torch.device("meta"):
             return count(self._network(1, 0))
-
-    def cost(self) -> dict[str, float]:
-        fitted = hasattr(self, "net_")
-        return {
-            "parameters": count(self.net_) if fitted else self.parameters(),
-            "steps": int(self.steps_) if fitted else 0,
-        }
 
 
 class VideoPDEUnified(VideoPDE):
@@ -270,16 +199,3 @@ def parameter_groups(net: Any, mapping_lr: float) -> list[Group]:
         Group([p for p in mapping if p.ndim == 2], lr=mapping_lr),
         Group([p for p in mapping if p.ndim < 2], lr=mapping_lr, decay=False),
     ]
-
-
-def count(net: nn.Module) -> int:
-    return sum(p.numel() for p in net.parameters())
-
-
-def _pick(problem: Problem, indices: list[int]) -> Problem:
-    static = None if problem.static is None else problem.static[indices]
-    return replace(problem, values=problem.values[indices], mask=problem.mask[indices], static=static)
-
-
-def _under(prefix: str, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    return {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}

@@ -17,8 +17,9 @@ from torch import Tensor, nn
 from benchmark.core import Dataset, Grid, Problem, Task
 from methods.blocks.budget import LAPTOP_SECONDS, Training
 from methods.blocks.edm import Denoise, Denoiser, Edm, denoising_loss, noise_levels, precondition, sample
-from methods.blocks.generative import Clips, Generative, draw_noise
+from methods.blocks.generative import Clips, Generative
 from methods.blocks.given import filled
+from methods.blocks.networked import draw_noise
 from methods.blocks.optimiser import Optimiser
 from methods.blocks.unet import Architecture as UNetArchitecture
 from methods.zhuang.network import Architecture, ConditionalUNet
@@ -96,7 +97,7 @@ class Zhuang(Generative):
     def clip(self, frames: int) -> int:
         return 1
 
-    def build(self, channels: int, static: int, grid: Grid) -> nn.Module:
+    def network(self, channels: int, static: int, grid: Grid) -> nn.Module:
         net = ConditionalUNet(channels, static, grid, self.settings.architecture)
         return Denoiser(net, self.settings.edm.sigma_data)
 
@@ -152,9 +153,8 @@ class Zhuang(Generative):
 
         return denoise
 
-    def evaluations(self, frames: int) -> int:
-        edm = self.settings.edm
-        return frames * self.settings.ensemble * (2 * edm.steps - 1 if edm.sampler == "heun" else edm.steps)
+    def evaluations(self, problem: Problem) -> int:
+        return problem.values.shape[1] * self.settings.ensemble * self.settings.edm.evaluations
 
 
 def random_sensors(shape: Sequence[int], rates: tuple[float, float], count: int, generator: torch.Generator) -> Tensor:

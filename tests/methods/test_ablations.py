@@ -12,7 +12,8 @@ from methods.ablations.hierarchical import Hierarchical
 from methods.ablations.latent import Latent
 from methods.ablations.mixed import Mixed, mixed
 from methods.ablations.vae import Vae, VideoVae
-from methods.videopde.method import VideoPDE, count
+from methods.blocks.networked import count
+from methods.videopde.method import VideoPDE
 from tasks import observation as tasks
 from tests.methods.heat import HeatDataset
 from tests.methods.small import generators, load

@@ -7,8 +7,9 @@ import torch
 from benchmark.core import Run
 from benchmark.registry import registry
 from methods.blocks.given import Told
+from methods.blocks.networked import count
 from methods.blocks.observed import Observed
-from methods.blocks.regressor import NOMINAL, count, relative_l2
+from methods.blocks.regressor import NOMINAL, relative_l2
 from methods.deeponet import LAPTOP, SMOKE, Architecture, BranchTrunk, DeepONet, trunk_points
 from tasks import observation as tasks
 from tests.methods.heat import HeatDataset

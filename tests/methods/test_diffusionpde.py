@@ -10,6 +10,7 @@ from benchmark.core import Run
 from benchmark.registry import registry
 from methods.blocks.edm import Edm, dpmpp_2m, karras_sigmas
 from methods.blocks.guidance import Guidance
+from methods.blocks.networked import NOMINAL
 from methods.diffusionpde.method import DiffusionPDE, assemble
 from methods.diffusionpde.prior import PairBatches, Pairs, cut
 from methods.diffusionpde.settings import SMOKE, Settings
@@ -169,7 +170,7 @@ def test_the_equation_counts_for_near_pairs_of_first_order_only():
 
 
 def test_the_paper_profile_has_the_size_its_source_reports():
-    assert DiffusionPDE(Settings()).parameters(frames=2) == 54_410_882
+    assert DiffusionPDE(Settings()).parameters(NOMINAL.window(2)) == 54_410_882
     assert DiffusionPDE(Settings()).cost()["parameters"] == pytest.approx(54.4e6, rel=5e-3)
 
 

@@ -61,7 +61,7 @@ def test_the_denoiser_mixes_what_the_pairs_say():
         weights, expected = mixing(PAIRS, "symmetric"), torch.zeros_like(x)
         from methods.blocks.edm import Denoiser
 
-        net = Denoiser(method.nets_["pair"])
+        net = Denoiser(method.net_["pair"])
         for p, pair in enumerate(PAIRS):
             estimate = net(x[:, list(pair)], sigma, torch.full((len(x),), p))
             for k, t in enumerate(pair):

@@ -11,7 +11,8 @@ from benchmark.core import Run
 from benchmark.registry import registry
 from methods.blocks.checkpoint import load_weights, tensors
 from methods.blocks.given import Given, Told
-from methods.blocks.regressor import NOMINAL, count
+from methods.blocks.networked import count
+from methods.blocks.regressor import NOMINAL
 from methods.fno import FNO, LAPTOP, SMOKE, Architecture, OneShot, Recurrent, SpaceTime, operator
 from tasks import observation as tasks
 from tests.methods.heat import HeatDataset
@@ -66,7 +67,7 @@ def test_all_forms_serve_their_tasks(form, task):
 
 def test_an_unknown_form_is_refused():
     with pytest.raises(ValueError, match="3d, 2d, recurrent"):
-        FNO(settings("1d")).build(SHAPE)
+        FNO(settings("1d")).network(SHAPE)
 
 
 def test_time_is_right_for_odd_numbers_of_frames():

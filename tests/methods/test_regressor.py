@@ -10,9 +10,10 @@ from benchmark.registry import registry
 from methods.blocks import checkpoint
 from methods.blocks.budget import Training
 from methods.blocks.given import Given, coordinates
+from methods.blocks.networked import count
 from methods.blocks.normaliser import Normaliser
 from methods.blocks.optimiser import Optimiser
-from methods.blocks.regressor import RegressionSettings, Regressor, count, relative_l2
+from methods.blocks.regressor import RegressionSettings, Regressor, relative_l2
 from tasks import observation as tasks
 from tests.methods.heat import HeatDataset
 from tests.methods.small import generators, load
@@ -39,7 +40,7 @@ class Pixelwise(nn.Module):
 class Small(Regressor):
     profiles = {"smoke": QUICK}
 
-    def build(self, shape):
+    def network(self, shape):
         return Pixelwise(shape)
 
 

@@ -165,10 +165,10 @@ def test_some_training_examples_come_without_the_gradient():
 
 
 def test_coefficient_fields_enter_the_network():
-    net = Shu(QUICK).build(1, 2, data("train").grid)
+    net = Shu(QUICK).network(1, 2, data("train").grid)
     assert net(torch.randn(2, 5, 16, 16), torch.zeros(1)).shape == (2, 3, 16, 16)
     walls = replace(data("train").grid, boundary="dirichlet")
-    assert Shu(QUICK).build(1, 0, walls).architecture.padding == "zeros"
+    assert Shu(QUICK).network(1, 0, walls).architecture.padding == "zeros"
 
 
 def test_the_size_of_the_paper():

@@ -206,9 +206,7 @@ def test_every_parameter_is_trained_once():
     found = [id(p) for group in groups for p in group.parameters]
     assert sorted(found) == sorted(id(p) for p in net.parameters())
     start = VideoPDE(QUICK)
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        start._build(data("train"))
+    start.build(data("train"), seed=0)
     moved = {name: not torch.equal(p, net.get_parameter(name)) for name, p in start.net_.named_parameters()}
     assert all(moved.values()), moved
 
