@@ -210,6 +210,10 @@ class Method(ABC):
         """Why this method cannot do this task on this dataset, or None."""
         return None
 
+    def remark(self, task: Task, dataset: Dataset) -> str | None:
+        """What a table must say beside this score, such as where it leaves its source, or None."""
+        return None
+
     @abstractmethod
     def fit(self, train: TrajectorySet, valid: TrajectorySet, tasks: Sequence[Task], seed: int, run: Run) -> Self: ...
 

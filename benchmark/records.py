@@ -41,7 +41,7 @@ class RecordError(ValueError):
 
 
 def new_record(cell: Cell, state: str, **parts: Any) -> dict[str, Any]:
-    """A record; `parts` are reason, traceback, settings, key, frames, metrics, cost, provenance.
+    """A record; `parts` are reason, traceback, settings, key, remark, frames, metrics, cost, provenance.
 
     `metrics[name]` = {"unit", "mean", "low", "high", "values"}: low and high bound the 95 % bootstrap interval over
     test trajectories, `values` has one number a trajectory. A curve's values are lists over frames.

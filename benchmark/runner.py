@@ -53,6 +53,7 @@ def run_cell(cell: Resolved, around: Surroundings) -> dict[str, Any]:
     around.progress("predict", 0.0)
     prediction, meter = _predict(cell, method, problem, around)
     known = fit.cost if fit else method.cost()
+    remark = method.remark(cell.task, cell.dataset)
     del method
     around.progress("score", 0.0)
     truth, again = observe(cell, request)
@@ -62,6 +63,7 @@ def run_cell(cell: Resolved, around: Surroundings) -> dict[str, Any]:
         "done",
         settings=cell.identity,
         key=cell.key,
+        remark=remark,
         frames=None if prediction.frames is None else list(prediction.frames),
         metrics=metrics,
         cost=_cost(known, fit, prediction, meter, len(problem)),

@@ -51,6 +51,7 @@ class Record:
     cell: Cell
     state: str
     reason: str
+    remark: str
     frames: tuple[int, ...] | None
     task: dict[str, Any]  # the settings of the task
     headline: dict[str, Any]  # unit, mean, low, high, values; empty unless done
@@ -146,6 +147,7 @@ def _record(raw: dict[str, Any], path: Path) -> Record:
         cell=Cell(**raw["cell"] | {"seed": int(raw["cell"]["seed"])}),
         state=raw["state"],
         reason=str(raw.get("reason") or ""),
+        remark=str(raw.get("remark") or ""),
         frames=None if frames is None else tuple(int(frame) for frame in frames),
         task=dict((raw.get("settings") or {}).get("task") or {}),
         headline=dict(metrics.get(HEADLINE) or {}),

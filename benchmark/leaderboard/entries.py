@@ -56,6 +56,7 @@ def pool(records: Sequence[Record], shared: Basis | None) -> Entry:
     assert own is not None
     used = [record for record in done if record.basis.agrees(own)]
     notes = (
+        *dict.fromkeys(record.remark for record in used if record.remark),
         *(_difference(own, shared, "not ranked: ") if not own.agrees(shared) else _partial(own)),
         *(
             note

@@ -16,7 +16,7 @@ from typing import Self
 import torch
 from torch import Tensor, nn
 
-from benchmark.core import Grid, Prediction, Problem, Run, Task, TrajectorySet
+from benchmark.core import Dataset, Grid, Prediction, Problem, Run, Task, TrajectorySet
 from methods.blocks import networked
 from methods.blocks.budget import Training
 from methods.blocks.given import Given
@@ -90,6 +90,11 @@ class Regressor(Networked):
 
     @abstractmethod
     def network(self, shape: Shape) -> nn.Module: ...
+
+    def remark(self, task: Task, dataset: Dataset) -> str | None:
+        if task.family == "continuous" or task.rate < 1:
+            return "sparse input is an addition of this suite: the source takes whole frames"
+        return None
 
     # -- learning
 

@@ -10,7 +10,7 @@ from typing import Self
 import torch
 from torch import Tensor, nn
 
-from benchmark.core import Grid, Problem, Run, Task, TrajectorySet
+from benchmark.core import Dataset, Grid, Problem, Run, Task, TrajectorySet
 from methods.blocks.budget import Training
 from methods.blocks.edm import Denoise, karras_sigmas
 from methods.blocks.guidance import Term, sample_guided
@@ -47,6 +47,10 @@ class PairMethod(Sampled):
     @abstractmethod
     def residual_frames(self, frames: int) -> int:
         """How many frames the equation's residual is taken of."""
+
+    def remark(self, task: Task, dataset: Dataset) -> str | None:
+        update, edm = self.settings.guidance.update, self.settings.edm
+        return f"guidance {update}, {edm.steps} steps of {edm.sampler} (the source: gradient, 2000, heun)"
 
     # -- learning
 

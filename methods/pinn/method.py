@@ -48,9 +48,9 @@ LAPTOP = Settings(
     width=48,
     depth=3,
     sampling=Sampling(2, 8, 1024),
-    schedule=Schedule(adam=200, lr=5e-3, lbfgs=250),
+    schedule=Schedule(adam=100, lr=5e-3, lbfgs=150),
     window=8,
-    instances=8,
+    instances=4,
     chunk=2,
 )
 

@@ -63,6 +63,7 @@ def test_the_promise_holds(method, task, dataset):
         assert len(found) > 10  # a reason a person can read
         return
     fit, problem = found
+    assert fit.remark(KNOWN.load("tasks", task), data(dataset)[0]) != ""
     before = (problem.values.clone(), problem.mask.clone())
     answer = fit.predict(problem, 0).u
     assert answer.shape == (1, *problem.values.shape) and answer.dtype == torch.float32

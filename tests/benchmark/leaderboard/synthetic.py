@@ -32,7 +32,12 @@ def score(values: list[float], unit: str = "%") -> dict[str, Any]:
 
 
 def done(
-    cell: Cell, values: list[float], frames: list[int] | None = None, noise: float = 0.0, **provenance: Any
+    cell: Cell,
+    values: list[float],
+    frames: list[int] | None = None,
+    noise: float = 0.0,
+    remark: str | None = None,
+    **provenance: Any,
 ) -> dict[str, Any]:
     metrics = {
         "rel_l2": score(values),
@@ -43,6 +48,7 @@ def done(
         cell,
         "done",
         settings={"task": {"name": cell.task, "noise": noise}},
+        remark=remark,
         frames=frames,
         metrics=metrics,
         cost=COST,

@@ -112,6 +112,15 @@ def test_another_number_of_trajectories_is_not_ranked(store):
     assert column(store).entries["eci"].notes == ("not ranked: 1 test trajectories instead of 2",)
 
 
+def test_what_a_method_remarks_stands_beside_its_score(store):
+    store.done("fno", [2.0, 2.0], remark="an addition")
+    store.done("fno", [2.2, 2.2], seed=1, remark="an addition")
+    store.done("shu", [3.0, 3.0])
+    entries = column(store).entries
+    assert entries["fno"].notes == ("an addition",) and entries["fno"].ranked
+    assert entries["shu"].notes == ()
+
+
 def test_a_method_without_training_agrees_with_any_training(store):
     untrained = {"test": PROVENANCE["data"]["test"]}
     for method in ("mean", "nearest", "solver"):
