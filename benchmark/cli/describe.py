@@ -138,6 +138,8 @@ def _print(card: dict[str, Any], indent: str = "") -> None:
         elif isinstance(value, str) and "\n" in value:
             print(f"{indent}{key}:")
             print("\n".join(f"{indent}  {line}".rstrip() for line in value.strip().splitlines()))
+        elif key == "parameters" and isinstance(value, int) and value:
+            print(f"{indent}{key}: {value / 1e6:.1f}M ({value:,})")
         else:
             print(f"{indent}{key}: {value}")
 

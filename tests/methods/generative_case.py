@@ -7,7 +7,6 @@ from functools import cache
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from benchmark.core import Problem, Run, Trajectories
 from methods.blocks.generative import Generative
@@ -56,12 +55,3 @@ def comes_back(method: Generative, seen: Problem) -> None:
     restored: Any = type(method)(method.settings).restore(state, data("train"))
     assert torch.equal(restored.predict(seen, 0).u, method.predict(seen, 0).u)
     assert restored.cost() == method.cost() and method.cost()["steps"] == 6
-
-
-def spectrum(u: Tensor) -> Tensor:
-    """Mean energy of fields (..., H, W) in each shell of wave numbers, up to H / 3."""
-    size = u.shape[-1]
-    k = torch.fft.fftfreq(size, 1 / size)
-    shell = (k[:, None] ** 2 + k**2).sqrt().round().long().flatten()
-    energy = torch.fft.fft2(u.double()).abs().square().flatten(0, -3).mean(0).flatten()
-    return torch.zeros(int(shell.max()) + 1, dtype=energy.dtype).index_add_(0, shell, energy)[: size // 3]

@@ -8,7 +8,6 @@ import torch
 
 from benchmark.core import Run
 from benchmark.registry import registry
-from methods.blocks.edm import Edm, dpmpp_2m, karras_sigmas
 from methods.blocks.guidance import Guidance
 from methods.blocks.networked import NOMINAL
 from methods.diffusionpde.method import DiffusionPDE, assemble
@@ -182,38 +181,3 @@ def test_a_sweep_tries_all_and_finds_the_best(capsys):
     assert len(rows) == 4 and rows[0][0] == min(row[0] for row in rows)
     assert method.settings == QUICK
     assert capsys.readouterr().out.count("%") == 4
-
-
-# -- learning
-
-
-@pytest.mark.slow
-def test_samples_look_like_the_data_and_full_observation_returns_it():
-    """The smoke data with a prior trained at all noise levels: variance and spectrum, then guided by every pixel."""
-    _, train, valid = data("navier_stokes")
-    edm = Edm(log_mean=-0.4, log_std=1.6, sigma_min=0.02, sigma_max=20.0, sampler="dpmpp_2m", steps=24)
-    training = replace(SMOKE.training, steps=1000, batch=16, ema=0.99)
-    training = replace(training, optimiser=replace(training.optimiser, lr=4e-3, schedule="cosine"))
-    method = DiffusionPDE(replace(SMOKE, edm=edm, training=training, circular=True))
-    method.fit(train, valid, [task("cont_3")], 0, Run())
-    given = problem("navier_stokes", "cont_3")
-    plan = method.prepare(given)
-    noise = torch.randn(len(given) * 2, *plan.shape[1:], generator=torch.Generator().manual_seed(0))
-    with torch.no_grad():
-        x = dpmpp_2m(plan.denoise, edm.sigma_max * noise, karras_sigmas(edm))
-    assert 0.7 < float(x.std() / method.normaliser_.encode(train.u).std()) < 1.4
-    drawn, true = (spectrum(f) for f in (x[:, 0, ..., 0], method.normaliser_.encode(train.u)[:, 0, ..., 0]))
-    assert (drawn - true).abs().max() < 0.15  # shares of the variance by wave number
-
-    full = replace(given, values=valid.u, mask=torch.ones_like(given.mask))
-    video = method.video(full, generators(len(full)))
-    assert (video - valid.u).norm() / valid.u.norm() < 0.02
-
-
-def spectrum(field):
-    """Shares of the variance at wave numbers 1, 2, 3 and above."""
-    h, w = field.shape[-2:]
-    k = torch.fft.fftfreq(h, 1 / h)[:, None].abs().maximum(torch.fft.fftfreq(w, 1 / w)[None].abs())
-    power = torch.fft.fft2(field).abs().square().mean(0)
-    shells = torch.stack([power[k == 1].sum(), power[k == 2].sum(), power[k == 3].sum(), power[k > 3].sum()])
-    return shells / shells.sum()

@@ -84,7 +84,7 @@ def test_restarts_shrink():
 def test_windows_overlap_and_join_again():
     method = fitted()
     x = torch.arange(5.0)[None, :, None, None, None].expand(2, 5, 1, 16, 16)
-    windows = method.windows(x)
+    windows = method.triples(x)
     assert windows.shape == (2, 3, 3, 16, 16) and windows[0, 1, :, 0, 0].tolist() == [1, 2, 3]
     assert torch.equal(method.join(windows[..., None])[..., 0], x[:, :, 0])
 

@@ -27,7 +27,7 @@ from tests.speed.measure import interleaved, report, warn_if_busy
 
 STEPS = 10  # of the sampler, for the ratio
 PAIRS = 16
-OBSERVATION = (0.1, 0.2, 0.4)  # weights that the slow loop may choose from, on other pairs of `valid`
+OBSERVATION = (0.1, 0.2, 0.4)  # factors on the weights that the slow loop may choose from, on the same pairs of `valid`
 
 
 def one_at_a_time(denoise: Denoise, x: Tensor, sigmas: Tensor, terms: Sequence[Term], switch: float) -> Tensor:
@@ -73,7 +73,7 @@ def with_settings(method: DiffusionPDE, settings: Settings) -> DiffusionPDE:
 def slow_settings(steps: int, observation: float) -> Settings:
     """Heun's method, gradients of fixed length, the residual after the switch."""
     edm = Edm(sigma_max=LAPTOP.edm.sigma_max, steps=steps)
-    return replace(LAPTOP, edm=edm, guidance=Guidance(), observation=observation, table="code")
+    return replace(LAPTOP, edm=edm, guidance=Guidance(), observation=observation, physics=1.0, table="code")
 
 
 def batched(method: DiffusionPDE, problem: Problem, noise: Tensor) -> Tensor:

@@ -39,6 +39,12 @@ def test_describe_shows_a_card(capsys, name):
     assert code == 0 and json.loads(out)
 
 
+@pytest.mark.parametrize("name, size", [("videopde", "118.0M"), ("videopde_unified", "73.8M")])
+def test_describe_counts_the_papers_parameters(capsys, name, size):
+    _, out, _ = run(capsys, "describe", name, "--profile", "paper")
+    assert f"parameters: {size} (" in out
+
+
 def test_describe_counts_sensors(capsys):
     _, out, _ = run(capsys, "describe", "cont_3", "--json", "--profile", "paper")
     assert json.loads(out)["observed"]["navier_stokes"].startswith("492 of 16384 sites in 20 of 20")
