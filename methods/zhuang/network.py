@@ -148,7 +148,7 @@ class TransformerLayer(nn.Module):
 
     def _attend_condition(self, h: Tensor, known: KeysValues) -> Tensor:
         """x that share a condition are one sequence of queries."""
-        q = self._split(h.reshape(len(known.keys), -1, h.shape[-1]))
+        q = self._split(self.query(h).reshape(len(known.keys), -1, h.shape[-1]))
         return self.cross(_join(F.scaled_dot_product_attention(q, known.keys, known.values)).view_as(h))
 
     def _split(self, h: Tensor) -> Tensor:

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from benchmark.core import Run
+from benchmark.gate import check_method
 from benchmark.leaderboard.names import is_reference
 from benchmark.registry import registry
 from methods import METHODS
@@ -90,3 +91,15 @@ def test_a_method_has_settings_for_every_profile(method):
     cls = KNOWN.load("methods", method)
     assert set(cls.profiles) >= {"smoke", "laptop", "paper"}
     assert cls.scope in ("task", "dataset", "instance")
+
+
+TOO_LITTLE = {("shu", "overfit", "cont_05")}  # one sensor in 16^2: it starts from a constant field, and knows no more
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", [m for m in METHODS if not is_reference(m)])
+def test_the_gate_is_passed(method, tmp_path):
+    checks = check_method(KNOWN, method, "navier_stokes", tmp_path)
+    failed = [c for c in checks if c.verdict == "fail" and (method, c.name, c.task) not in TOO_LITTLE]
+    assert not failed
+    assert {c.task for c in checks} >= {"cont_3"} or method == "pino"
