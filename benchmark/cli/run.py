@@ -205,30 +205,36 @@ def show_records(records: dict[str, list[dict[str, Any]]], arguments: argparse.N
 
     table = [[*_named(variant), *_row(record)] for variant, record in found]
     if "" in records:  # a study has results of its own
-        table += [[*_row(record)[:-1], "stored"] for record in references_beside(records[""], arguments.output)]
+        stored = references_beside(records[""], arguments.output)
+        table += [[*_row(record)[:-1], "stored" if same else "stored, of another machine"] for record, same in stored]
     print(tabulate(table, _header(records, RECORD_HEADER)))
     counts = Counter(record["state"] for _, record in found)
     print("\n" + ", ".join(f"{n} {state}" for state, n in counts.items()) + f"; records in {arguments.output}/")
 
 
-def references_beside(records: list[dict[str, Any]], results: Path) -> list[dict[str, Any]]:
-    """Records of reference methods that are stored already and were scored on the same data behind the same masks."""
+def references_beside(records: list[dict[str, Any]], results: Path) -> list[tuple[dict[str, Any], bool]]:
+    """Records of reference methods that are stored already, of the same data behind the same masks.
+
+    False: the data has the same recipe but was generated on another kind of machine, so that its last bits, or in a
+    chaotic flow its trajectories, are others.
+    """
     from benchmark.leaderboard.names import REFERENCES
     from benchmark.records import Cell, RecordError, read_record
 
     def scored_on(record: dict[str, Any]) -> tuple[Any, ...]:
-        provenance = record["provenance"]
-        return provenance["data_fingerprint"], provenance["mask_hash"], provenance["scorer_version"]
+        settings, provenance = record["settings"], record["provenance"]
+        recipe = settings["dataset"], settings["data"]["test"], provenance["dataset_version"]
+        return recipe, provenance["mask_hash"], provenance["scorer_version"]
 
     ran = {Cell(**record["cell"]) for record in records}
     wanted = {
-        replace(Cell(**record["cell"]), method=name, seed=0): scored_on(record)
+        replace(Cell(**record["cell"]), method=name, seed=0): record
         for record in records
         if record["state"] == "done"
         for name in REFERENCES
     }
     found = []
-    for cell, basis in wanted.items():
+    for cell, beside in wanted.items():
         path = cell.path(results)
         if cell in ran or not path.exists():
             continue
@@ -236,8 +242,9 @@ def references_beside(records: list[dict[str, Any]], results: Path) -> list[dict
             record = read_record(path)
         except RecordError:
             continue  # the leaderboard reports it
-        if record["state"] == "done" and scored_on(record) == basis:
-            found.append(record)
+        if record["state"] == "done" and scored_on(record) == scored_on(beside):
+            same = record["provenance"]["data_fingerprint"] == beside["provenance"]["data_fingerprint"]
+            found.append((record, same))
     return found
 
 
