@@ -1,4 +1,4 @@
-"""kill -9 while `run --method videopde` trains, then the same command: the weights of an undisturbed run, bit by bit."""
+"""kill -9 while `run --method videopde` trains, then the same command: the same weights, bit by bit."""
 
 import os
 import signal
