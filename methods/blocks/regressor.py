@@ -106,15 +106,11 @@ class Regressor(Networked):
         self.normaliser_ = Normaliser.fit(train).to(run.device)
         self.turns = find_symmetries(train) if settings.symmetries else Symmetries()
         self.build(train, seed)
-        self.prepare(train, run)
         batches = ObservedBatches(train, tasks, settings.training.batch, seed)
         validate = self._validation(fixed_examples(valid, tasks, settings.validation)) if len(valid) else None
         progress = fit_loop(self.net_, self._loss, batches, settings.training, run, seed, validate)
         self.steps_ = torch.tensor(progress.steps)
         return self
-
-    def prepare(self, train: TrajectorySet, run: Run) -> None:
-        """Anything else a subclass learns from the training set, before the network is trained."""
 
     def losses(self, network: nn.Module, batch: Observed, draws: torch.Generator) -> Tensor:
         """Of each training example: (B,)."""
