@@ -20,7 +20,7 @@ class Equation(ABC):
     """`fields` holds the unknowns by name, each of any shape that `d` understands.
 
     A local equation has one unknown. Where the grid form is not local (vorticity), `unknowns` has more and `closure`
-    ties them together: a PINN predicts them all, on a grid `derive` computes them from the first.
+    ties them together: pointwise they are predicted together, on a grid `derive` computes them from the first.
     """
 
     name: ClassVar[str]

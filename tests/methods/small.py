@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import torch
 
 from benchmark.core import Dataset, Trajectories
+from benchmark.registry import registry
 
 
 def load(dataset: Dataset, split: str, frames: int | None = None) -> Trajectories:
@@ -12,6 +15,14 @@ def load(dataset: Dataset, split: str, frames: int | None = None) -> Trajectorie
     frames = frames or dataset.sizes.frames
     u, static = dataset.generate(split, range(getattr(dataset.sizes, split)), frames)
     return Trajectories(u, dataset.grid(frames), dataset.equation(), static)
+
+
+@cache
+def smoke(name: str) -> tuple[Dataset, Trajectories, Trajectories]:
+    """A registered dataset at profile smoke, with its train and valid splits."""
+    cls = registry().load("datasets", name)
+    dataset = cls(cls.profiles["smoke"])
+    return dataset, load(dataset, "train"), load(dataset, "valid")
 
 
 def generators(count: int, seed: int = 0) -> list[torch.Generator]:

@@ -16,7 +16,7 @@ from methods.diffusionpde.settings import SMOKE, Settings
 from methods.diffusionpde.sweep import combinations, sweep
 from methods.diffusionpde.terms import physics, residual_size
 from methods.diffusionpde.weights import weights_for
-from tests.methods.small import generators, load
+from tests.methods.small import generators, smoke
 
 KNOWN = registry()
 QUICK = replace(SMOKE, training=replace(SMOKE.training, steps=2))
@@ -27,20 +27,13 @@ def task(name):
 
 
 @cache
-def data(name):
-    cls = KNOWN.load("datasets", name)
-    dataset = cls(cls.profiles["smoke"])
-    return dataset, load(dataset, "train"), load(dataset, "valid")
-
-
-@cache
 def untrained(name, settings=QUICK):
-    _, train, valid = data(name)
+    _, train, valid = smoke(name)
     return DiffusionPDE(settings).fit(train, valid, [task("cont_3")], 0, Run())
 
 
 def problem(name, task_name, split=2, seed=0):
-    part = data(name)[split]
+    part = smoke(name)[split]
     return task(task_name).observe(part, generators(len(part), seed))
 
 
@@ -75,13 +68,13 @@ def test_an_odd_number_of_frames_and_leaping_pairs():
 
 
 def test_frames_without_a_pair_are_interpolated():
-    grid = data("navier_stokes")[1].grid
+    grid = smoke("navier_stokes")[1].grid
     pairs = torch.tensor([0.0, 3.0]).reshape(1, 1, 2, 1, 1, 1)
     assert assemble(pairs, [(0, 3)], grid).flatten().tolist() == pytest.approx([0, 1, 2, 3])
 
 
 def test_long_range_is_not_for_it():
-    dataset = data("kolmogorov")[0]
+    dataset = smoke("kolmogorov")[0]
     assert "roll-out" in (DiffusionPDE(QUICK).unsupported(task("long_range"), dataset) or "")
     assert DiffusionPDE(QUICK).unsupported(task("cont_1"), dataset) is None
 
@@ -99,7 +92,7 @@ def test_a_prediction_does_not_depend_on_what_else_is_predicted(guidance):
 
 def test_it_can_be_stored():
     method, given = untrained("wave_layer"), problem("wave_layer", "cont_3")
-    restored = DiffusionPDE(QUICK).restore(method.state(), data("wave_layer")[1])
+    restored = DiffusionPDE(QUICK).restore(method.state(), smoke("wave_layer")[1])
     assert torch.equal(restored.predict(given, 0).u, method.predict(given, 0).u)
 
 
@@ -107,7 +100,7 @@ def test_it_can_be_stored():
 
 
 def test_batches_hold_the_pairs_they_say():
-    train = data("navier_stokes")[1]
+    train = smoke("navier_stokes")[1]
     pairs = Pairs(((0, 1), (1, 2), (0, 3)), (0, 0, 1), (1.0, 1.0, 2.0))
     batch = cut(train, [4, 5], pairs, [1, 2])
     assert torch.equal(batch.u, torch.stack([train.u[4, [1, 2]], train.u[5, [0, 3]]]))
@@ -131,7 +124,7 @@ def test_weights_are_converted_to_normalised_units():
     method = untrained("helmholtz")
     method = DiffusionPDE(replace(QUICK, table="code", observation=2.0, physics=1.0))
     vars(method).update({k: v for k, v in vars(untrained("helmholtz")).items() if k != "settings"})
-    grid, std = data("helmholtz")[1].grid, method.normaliser_.std.flatten()
+    grid, std = smoke("helmholtz")[1].grid, method.normaliser_.std.flatten()
     w = method.weights("helmholtz", grid)
     assert w.first == pytest.approx(2 * 0.8 * float(std[0]) / 0.5)
     assert w.second == pytest.approx(2 * 60 * float(std[1]) / 0.5)
@@ -142,7 +135,7 @@ def test_weights_are_converted_to_normalised_units():
 
 @pytest.mark.parametrize("name", ["navier_stokes", "allen_cahn", "helmholtz"])
 def test_the_residual_of_true_pairs_is_small_and_has_a_gradient(name):
-    method, train = untrained(name), data(name)[1]
+    method, train = untrained(name), smoke(name)[1]
     x, grid = method.normaliser_.encode(train.u[:4, :2]), train.grid.window(2)
     term = physics(train.equation, method.normaliser_, None, grid, residual_size(train, 2), 1.0)
     noise = 0.5 * torch.randn(x.shape, generator=torch.Generator().manual_seed(0))
@@ -173,11 +166,17 @@ def test_the_paper_profile_has_the_size_its_source_reports():
     assert DiffusionPDE(Settings()).cost()["parameters"] == pytest.approx(54.4e6, rel=5e-3)
 
 
+def test_a_table_of_weights_refuses_a_loss_it_is_not_made_for():
+    with pytest.raises(ValueError, match="guidance.loss=mean_square, got norm"):
+        Settings(table="paper")
+    assert Settings(table="paper", guidance=Guidance(loss="mean_square")).table == "paper"
+
+
 def test_a_sweep_tries_all_and_finds_the_best(capsys):
     values = {"observation": [1.0], "steps": [1, 2], "physics": [0.0, 1.0]}
     assert len(list(combinations(QUICK, values))) == 4
     method = untrained("navier_stokes")
-    rows = sweep(method, data("navier_stokes")[2][:2], [task("cont_3")], values)
+    rows = sweep(method, smoke("navier_stokes")[2][:2], [task("cont_3")], values)
     assert len(rows) == 4 and rows[0][0] == min(row[0] for row in rows)
     assert method.settings == QUICK
     assert capsys.readouterr().out.count("%") == 4

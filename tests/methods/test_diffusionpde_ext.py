@@ -9,7 +9,7 @@ import torch
 from benchmark.core import Run
 from benchmark.registry import registry
 from methods.diffusionpde.ext import DiffusionPDEExt, Settings, mixing
-from tests.methods.small import generators, load
+from tests.methods.small import generators, smoke
 
 KNOWN = registry()
 SMOKE = DiffusionPDEExt.profiles["smoke"]
@@ -18,20 +18,13 @@ PAIRS = [(0, 1), (1, 2), (2, 3), (0, 1), (0, 2), (0, 3)]  # steps, then leaps
 
 
 @cache
-def data(name):
-    cls = KNOWN.load("datasets", name)
-    dataset = cls(cls.profiles["smoke"])
-    return dataset, load(dataset, "train"), load(dataset, "valid")
-
-
-@cache
 def untrained(name, settings=QUICK):
-    _, train, valid = data(name)
+    _, train, valid = smoke(name)
     return DiffusionPDEExt(settings).fit(train, valid, [], 0, Run())
 
 
 def problem(name):
-    valid = data(name)[2]
+    valid = smoke(name)[2]
     return KNOWN.load("tasks", "cont_3").observe(valid, generators(len(valid)))
 
 
@@ -79,14 +72,14 @@ def test_it_predicts_and_can_be_stored(name, changes):
     prediction = method.predict(given, 0)
     assert prediction.frames is None and prediction.u.isfinite().all()
     assert prediction.evaluations == settings.edm.steps * 6
-    restored = DiffusionPDEExt(settings).restore(method.state(), data(name)[1])
+    restored = DiffusionPDEExt(settings).restore(method.state(), smoke(name)[1])
     assert torch.equal(restored.predict(given, 0).u, prediction.u)
     alone = method.predict(given[:1], 0).u[0]
     torch.testing.assert_close(alone, prediction.u[0, :1], rtol=1e-4, atol=1e-4)
 
 
 def test_only_continuous_tasks_of_dynamic_problems():
-    method, steady, dynamic = DiffusionPDEExt(QUICK), data("helmholtz")[0], data("navier_stokes")[0]
+    method, steady, dynamic = DiffusionPDEExt(QUICK), smoke("helmholtz")[0], smoke("navier_stokes")[0]
     assert "same" in (method.unsupported(KNOWN.load("tasks", "cont_3"), steady) or "")
     assert "autoregressive" in (method.unsupported(KNOWN.load("tasks", "fwd_full"), dynamic) or "")
     assert method.unsupported(KNOWN.load("tasks", "cont_1"), dynamic) is None

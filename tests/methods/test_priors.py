@@ -11,7 +11,6 @@ import pytest
 import torch
 
 from benchmark.core import Problem, Run
-from benchmark.registry import registry
 from methods.blocks.edm import Denoiser, Edm, dpmpp_2m, karras_sigmas
 from methods.blocks.networked import draw_noise
 from methods.blocks.normaliser import SIGMA_DATA
@@ -19,16 +18,15 @@ from methods.diffusionpde.ext import DiffusionPDEExt
 from methods.diffusionpde.method import DiffusionPDE
 from methods.eci import ECI
 from methods.zhuang.method import Zhuang
-from tests.methods.small import generators, load
+from tests.methods.small import generators, smoke
 
 EDM = Edm(log_mean=-0.4, log_std=1.6, sigma_min=0.02, sigma_max=20.0, sampler="dpmpp_2m", steps=24)
 COUNT = 16  # samples of videos or pairs
 
 
-@cache
 def data(split):
-    cls = registry().load("datasets", "navier_stokes")
-    return load(cls(cls.profiles["smoke"]), split)
+    _, train, valid = smoke("navier_stokes")
+    return {"train": train, "valid": valid}[split]
 
 
 @cache
