@@ -202,6 +202,7 @@ class Method(ABC):
     version: ClassVar[int] = 1  # raise it when a change of the code moves the numbers
     profiles: ClassVar[Mapping[str, Any]]  # profile name -> frozen settings dataclass
     source: ClassVar[str] = ""  # the paper to cite
+    sampling_settings: ClassVar[tuple[str, ...]] = ()  # settings that `predict` alone reads: they need no new fit
 
     def __init__(self, settings: Any):
         self.settings = settings

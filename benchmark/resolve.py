@@ -16,7 +16,7 @@ from benchmark.core import Dataset, Method, Split, Task
 from benchmark.records import SCORER_VERSION, Cell
 from benchmark.registry import PluginError, Registry, near, registry
 from benchmark.request import Request
-from benchmark.settings import SettingsError, digest, has, keys, plain, resolve
+from benchmark.settings import SettingsError, digest, has, keys, plain, resolve, without
 
 # One fit of a `dataset`-scope method is trained on these, whatever was asked for, and serves every other task as well.
 TRAINING_TASKS = ("cont_1", "cont_3", "fwd_full", "inv_full", "fwd_partial", "inv_partial")
@@ -143,7 +143,7 @@ class Resolver:
         return Resolved(
             cell, method, settings, task, dataset, tasks,
             identity=common | {"task": _plain_task(task), "evaluation": self._evaluation(dataset, settings)},
-            fit_identity=_fit_identity(common, cell, {t.name: _plain_task(t) for t in tasks}),
+            fit_identity=_fit_identity(common, method, cell, {t.name: _plain_task(t) for t in tasks}),
             unsupported=reason,
         )  # fmt: skip
 
@@ -217,12 +217,13 @@ def stored_data(dataset: Dataset, root: Path) -> dict[str, str]:
     return result
 
 
-def _fit_identity(common: dict[str, Any], cell: Cell, tasks: dict[str, Any]) -> dict[str, Any]:
-    """A fit depends neither on the test set nor on how it is scored."""
+def _fit_identity(common: dict[str, Any], method: type[Method], cell: Cell, tasks: dict[str, Any]) -> dict[str, Any]:
+    """A fit depends neither on the test set nor on how it is predicted and scored."""
     dataset = {**common["dataset"], "sizes": {**common["dataset"]["sizes"], "test": None, "long_frames": None}}
     versions = {k: v for k, v in common["versions"].items() if k != "scorer"}
     data = {k: v for k, v in common["data"].items() if k != "test"}
-    return {"method": common["method"], "dataset": dataset, "versions": versions, "data": data,
+    learning = without(common["method"], method.sampling_settings)
+    return {"method": learning, "dataset": dataset, "versions": versions, "data": data,
             "cell": [cell.method, cell.dataset, cell.profile, cell.seed], "tasks": tasks}  # fmt: skip
 
 

@@ -99,6 +99,18 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
+def without(values: Any, names: Iterable[str]) -> Any:
+    """Plain settings less the dotted keys named, each with all that is under it."""
+    names = set(names)
+    if not isinstance(values, Mapping) or not names:
+        return values
+    return {
+        key: without(value, {name[len(key) + 1 :] for name in names if name.startswith(f"{key}.")})
+        for key, value in values.items()
+        if key not in names
+    }
+
+
 def digest(value: Any) -> str:
     """sha256 of the settings' JSON with sorted keys."""
     text = json.dumps(plain(value), sort_keys=True, separators=(",", ":"), allow_nan=False)

@@ -119,6 +119,7 @@ class VelocityNet(nn.Module):
 class ECI(Generative):
     source = "Cheng et al., Gradient-Free Generation for Hard-Constrained Systems, ICLR 2025"
     profiles = {"smoke": SMOKE, "laptop": LAPTOP, "paper": Settings()}
+    sampling_settings = ("steps", "repeats", "redraw", "chunk")
 
     def clip(self, frames: int) -> int:
         return frames

@@ -17,6 +17,7 @@ VERBS = {
     "list": "listing",
     "describe": "describe",
     "run": "run",
+    "sweep": "sweep",
     "leaderboard": "leaderboard",
     "data": "data",
     "check": "check",

@@ -53,6 +53,7 @@ class Edm:
         return 2 * self.steps - 1 if self.sampler == "heun" else self.steps
 
 
+SAMPLING = ("edm.sampler", "edm.steps", "edm.sigma_min", "edm.sigma_max", "edm.rho")  # no part of the training
 EDM = Edm()
 HDIT = Edm(
     law="cosine",

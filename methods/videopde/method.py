@@ -21,6 +21,7 @@ from benchmark.core import Dataset, Problem, Run, Task, TrajectorySet
 from methods.blocks.budget import LAPTOP_SECONDS, Training
 from methods.blocks.edm import (
     EDM,
+    SAMPLING,
     Denoise,
     Denoiser,
     Edm,
@@ -78,6 +79,7 @@ class VideoPDE(Sampled):
     scope = "task"
     source = "Li et al., VideoPDE: Unified Generative PDE Solving via Video Inpainting Diffusion Models, 2025"
     profiles = {"smoke": SMOKE, "laptop": LAPTOP, "paper": Settings()}
+    sampling_settings = SAMPLING
 
     def remark(self, task: Task, dataset: Dataset) -> str | None:
         if self.settings.edm.steps > FEW:

@@ -15,6 +15,7 @@ from benchmark.settings import (
     plain,
     read_config,
     resolve,
+    without,
 )
 
 
@@ -123,3 +124,11 @@ def test_the_digest_depends_on_values_alone():
 def test_plain_is_json():
     assert plain(Inner(lr=float("inf"))) == {"lr": "inf", "decay": None}
     assert plain({"a": (1, Path("b"))}) == {"a": [1, "b"]}
+
+
+def test_keys_can_be_left_out_with_all_under_them():
+    whole = plain(Outer())
+    assert "width" not in without(whole, ["width"]) and "width" in whole
+    assert without(whole, ["inner.lr"])["inner"] == {"decay": None}
+    assert without(whole, ["inner"]) == {k: v for k, v in whole.items() if k != "inner"}
+    assert without(whole, ["wid", "inner.l", "name.x"]) == whole

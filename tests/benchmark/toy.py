@@ -84,6 +84,7 @@ class LearnSettings:
     steps: int = 3
     save_every: int = 5
     optimiser: Optimiser = Optimiser()
+    shift: float = 0.0  # of predictions
 
 
 class Learn(Method):
@@ -91,6 +92,7 @@ class Learn(Method):
 
     scope = "dataset"
     profiles = {"smoke": LearnSettings(), "laptop": LearnSettings(steps=4)}
+    sampling_settings = ("shift",)
 
     def fit(self, train, valid, tasks, seed, run):
         log("fit", train.grid.shape, seed, ",".join(task.name for task in tasks))
@@ -117,7 +119,7 @@ class Learn(Method):
 
     def predict(self, problem, seed, samples=1):
         log("predict", len(problem), seed)
-        mean = self.mean_[torch.arange(problem.values.shape[1]).clamp(max=len(self.mean_) - 1)]
+        mean = self.settings.shift + self.mean_[torch.arange(problem.values.shape[1]).clamp(max=len(self.mean_) - 1)]
         u = torch.where(problem.mask, problem.values, mean) + 1e-3 * torch.randn(samples, *problem.values.shape)
         return Prediction(u, evaluations=1.0)
 

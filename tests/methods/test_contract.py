@@ -1,7 +1,8 @@
 """What every registered method promises, on every dataset at smoke size."""
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, reduce
+from typing import Literal, get_args, get_origin, get_type_hints
 
 import pytest
 import torch
@@ -10,6 +11,7 @@ from benchmark.core import Run
 from benchmark.gate import check_method
 from benchmark.leaderboard.names import is_reference
 from benchmark.registry import registry
+from benchmark.settings import SettingsError, keys, resolve
 from methods import METHODS
 from tests.methods.small import generators, load
 
@@ -91,6 +93,40 @@ def test_a_method_has_settings_for_every_profile(method):
     cls = KNOWN.load("methods", method)
     assert set(cls.profiles) >= {"smoke", "laptop", "paper"}
     assert cls.scope in ("task", "dataset", "instance")
+
+
+def other(value, hint):
+    """Another value that a setting may have."""
+    if get_origin(hint) is Literal:
+        return [choice for choice in get_args(hint) if choice != value][-1]
+    return not value if isinstance(value, bool) else value + 1
+
+
+def with_other_sampling(settings, names):
+    """The settings with all that predict alone reads changed."""
+    changed = []
+    for key in (k for k in keys(settings) if any(k == n or k.startswith(f"{n}.") for n in names)):
+        *path, last = key.split(".")
+        owner = reduce(getattr, path, settings)
+        try:
+            settings = resolve(settings, {key: other(getattr(owner, last), get_type_hints(type(owner))[last])})
+        except SettingsError:  # at odds with another setting
+            continue
+        changed.append(key)
+    assert {n for n in names if any(k == n or k.startswith(f"{n}.") for k in changed)} == set(names)
+    return settings
+
+
+@pytest.mark.parametrize("method", [m for m in METHODS if KNOWN.load("methods", m).sampling_settings])
+def test_a_fit_does_not_depend_on_how_it_is_sampled(method):
+    """Else a fit that the runner keeps would be another's."""
+    cls, (_, train, valid, _) = KNOWN.load("methods", method), data("navier_stokes")
+    settings = resolve(cls.profiles["smoke"], {"training.steps": 2})
+    variants = settings, with_other_sampling(settings, cls.sampling_settings)
+    task = KNOWN.load("tasks", "cont_3")
+    states = [cls(s).fit(train, valid, [task], 0, Run()).state() for s in variants]
+    assert states[0].keys() == states[1].keys() and variants[0] != variants[1]
+    assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
 
 
 TOO_LITTLE = {("shu", "overfit", "cont_05")}  # one sensor in 16^2: it starts from a constant field, and knows no more

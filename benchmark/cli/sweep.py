@@ -1,0 +1,84 @@
+"""`sweep`: choose sampling settings of a fitted method on `valid`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmark.cli.arguments import add_data, add_json, add_plugin, add_profile, add_set, add_verb, data_root, names
+
+EXAMPLES = """  python -m benchmark sweep --method diffusionpde --task cont_3,fwd_full --vary physics=0,0.1,1
+  python -m benchmark sweep --method diffusionpde --task cont_05 --vary edm.steps=6,12 --vary guidance.iterations=1,3
+  python -m benchmark sweep --method shu --task cont_3 --vary restarts.time=200,400 --vary restarts.starts=1,3
+"""
+
+
+def add(verbs: argparse._SubParsersAction) -> None:
+    parser = add_verb(verbs, "sweep", "choose settings of prediction on `valid`: one fit, every combination", EXAMPLES)
+    parser.add_argument("--method", required=True, metavar="M", help="one method")
+    parser.add_argument("--task", action="append", required=True, metavar="T", help="one or more, comma-separated")
+    parser.add_argument("--dataset", default="navier_stokes", metavar="D", help="one dataset (default: navier_stokes)")
+    parser.add_argument(
+        "--vary",
+        action="append",
+        default=[],
+        metavar="KEY=V,V,...",
+        help="a setting that predictions alone depend on, and the values to try; repeat for more",
+    )
+    parser.add_argument("--limit", type=int, default=8, metavar="N", help="trajectories of `valid` (default: 8)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of fit and prediction (default: 0)")
+    parser.add_argument("--samples", type=int, default=1, metavar="S", help="samples a trajectory (default: 1)")
+    parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:1, ... (default: cuda if there is one)")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="settings of the fit to change, as YAML")
+    parser.add_argument(
+        "--runs", type=Path, default=Path("runs"), metavar="DIR", help="where fits are kept (default: runs/)"
+    )
+    for common in (add_profile, add_data, add_set, add_plugin, add_json):
+        common(parser)
+    parser.set_defaults(execute=execute)
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    from benchmark.cli.progress import Progress
+    from benchmark.sweep import parse_values, sweep
+
+    request, values = make_request(arguments), parse_values(arguments.vary)
+    trials = []
+    with Progress(arguments.json) as progress:
+        for trial in sweep(request, values, lambda message, fraction: progress("fit", round(100 * fraction), 100)):
+            trials.append(trial)
+            if not arguments.json:
+                print(f"{_spell(trial.choice)}: {trial.error:.3g} %", file=sys.stderr, flush=True)
+    trials.sort(key=lambda trial: trial.error)
+    if arguments.json:
+        print(json.dumps({"trials": [{**vars(t), "error": t.error} for t in trials]}, indent=1))
+    else:
+        _print(trials)
+    return 0
+
+
+def make_request(arguments: argparse.Namespace) -> Any:
+    from benchmark.request import Request
+
+    return Request(
+        (arguments.method,), names(arguments.task), (arguments.dataset,), (arguments.seed,), arguments.profile,
+        arguments.samples, arguments.device, tuple(arguments.set), arguments.config, tuple(arguments.plugin),
+        runs=arguments.runs, data=data_root(arguments.data), limit=arguments.limit,
+    )  # fmt: skip
+
+
+def _spell(choice: dict[str, Any]) -> str:
+    return " ".join(f"--set {key}={value}" for key, value in choice.items()) or "as it is"
+
+
+def _print(trials: list[Any]) -> None:
+    from tabulate import tabulate
+
+    first = trials[0]
+    header = [*first.choice, *(f"{task} %" for task in first.errors), "mean %", "predict s"]
+    rows = [[*t.choice.values(), *t.errors.values(), t.error, t.seconds] for t in trials]
+    print(tabulate(rows, header, floatfmt=".4g"))
+    print(f"\nbest on valid: {_spell(first.choice)}")
