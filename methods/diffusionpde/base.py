@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from benchmark.core import Dataset, Grid, Problem, Run, Task, TrajectorySet
 from methods.blocks.budget import Training
-from methods.blocks.edm import Denoise, karras_sigmas
+from methods.blocks.edm import SAMPLING, Denoise, karras_sigmas
 from methods.blocks.guidance import Term, sample_guided
 from methods.blocks.networked import NOMINAL, Sampled, count, draw_noise
 from methods.blocks.normaliser import SIGMA_DATA, Normaliser
@@ -35,6 +35,7 @@ class PairMethod(Sampled):
     """Priors over pairs of frames, one network each."""
 
     scope = "dataset"
+    sampling_settings = (*SAMPLING, "guidance", "table", "observation", "physics", "far", "score", "chunk")
     mixed = False  # gradients of small differences guide it
 
     net_: nn.ModuleDict
@@ -70,8 +71,8 @@ class PairMethod(Sampled):
 
     def build_for(self, train: TrajectorySet) -> None:
         s: Settings = self.settings
-        nets = {k: make_net(train, p.kinds, s.architecture, s.circular) for k, p in self.models(self.frames).items()}
-        self.net_ = nn.ModuleDict(nets)
+        models = self.models(self.frames).items()
+        self.net_ = nn.ModuleDict({name: make_net(train, pairs.kinds, s) for name, pairs in models})
 
     # -- predicting
 
@@ -106,9 +107,10 @@ class PairMethod(Sampled):
         return Weights(first * seen * w.first, second * seen * w.second, pde * law * w.pde, physical=False)
 
     def parameters(self, grid: Grid = NOMINAL) -> int:
-        models, architecture = self.models(len(grid.times)).values(), self.settings.architecture
+        s, models = self.settings, self.models(len(grid.times)).values()
         with torch.device("meta"):
-            return sum(count(PairNet(1, 0, pairs.kinds, grid, architecture)) for pairs in models)
+            nets = [PairNet(1, 0, pairs.kinds, grid, s.architecture, s.label, s.positions) for pairs in models]
+        return sum(map(count, nets))
 
 
 def _share(training: Training, parts: int) -> Training:

@@ -38,6 +38,7 @@ def _settings(of: settings.Settings, **changes: object) -> Settings:
 class DiffusionPDEExt(PairMethod):
     """Continuous tasks only, as in the paper."""
 
+    sampling_settings = (*PairMethod.sampling_settings, "average")
     source = "Li et al., VideoPDE, 2025, appendix: extension of Huang et al., DiffusionPDE, 2024"
     profiles = {
         "smoke": _settings(settings.SMOKE, shared=True),

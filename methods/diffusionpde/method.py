@@ -92,9 +92,10 @@ class DiffusionPDE(PairMethod):
         return terms
 
     def answered(self, problem: Problem) -> tuple[int, ...] | None:
-        """Of first and last frame the one that was not observed."""
+        """Of first and last frame the one that was not observed, unless all are to be scored."""
         pairs, _ = self.choose(problem)
-        if problem.equation.time_order == 0 or pairs != [(0, self.frames - 1)] or problem.mask[:, 1:-1].any():
+        steady = problem.equation.time_order == 0
+        if self.settings.score == "all" or steady or pairs != [(0, self.frames - 1)] or problem.mask[:, 1:-1].any():
             return None
         ends = problem.mask[:, [0, -1]].flatten(2).any(2).any(0).tolist()
         return tuple(frame for frame, seen in zip((0, self.frames - 1), ends, strict=True) if not seen) or None

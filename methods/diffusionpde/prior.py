@@ -3,7 +3,7 @@
     (x_i, x_j) ~ p( . | label),    loss = lambda(sigma) |D(x + sigma eps, sigma; label) - x|^2
 
 The two frames are channels of one U-Net. A label tells kinds of pairs apart, where there are several; a known
-coefficient field, where there is one, is a further channel that carries no noise.
+coefficient field, where there is one, is a further channel that carries no noise, and so are coordinates.
 """
 
 from __future__ import annotations
@@ -20,14 +20,17 @@ from benchmark.core import Grid, Run, TrajectorySet
 from methods.blocks.batches import ShuffledBatches, derived_seed
 from methods.blocks.budget import Progress, Training
 from methods.blocks.edm import Denoiser, Edm, denoising_loss, noise_levels
+from methods.blocks.given import coordinates
 from methods.blocks.networked import static_channels
 from methods.blocks.normaliser import Normaliser
 from methods.blocks.train import fit_loop
 from methods.blocks.unet import Architecture, UNet
 from methods.blocks.validation import at_fixed_noise
+from methods.diffusionpde.settings import Labels, Settings
 
 PAIR, VALID = 5, 6  # streams of random numbers
 PIECE = 64  # validation pairs at once
+WAVES = 8  # of `sin` labels
 
 
 @dataclass(frozen=True)
@@ -49,27 +52,53 @@ class Pairs:
 class PairNet(nn.Module):
     """F(x, noise, label, static): pairs (B, 2, H, W, C) -> the same shape. label (B,), static (B, H, W, Cs)."""
 
-    def __init__(self, channels: int, static: int, kinds: int, grid: Grid, architecture: Architecture):
+    where: Tensor  # (K, H, W) coordinates, if any
+
+    def __init__(
+        self,
+        channels: int,
+        static: int,
+        kinds: int,
+        grid: Grid,
+        architecture: Architecture,
+        labels: Labels = "onehot",
+        positions: bool = False,
+    ):
         super().__init__()
         if grid.shape[0] != grid.shape[1]:
             raise ValueError(f"grid: expected a square one, got {grid.shape}")
-        self.kinds = kinds if kinds > 1 else 0
-        self.unet = UNet(2 * channels + static, 2 * channels, grid.shape[0], architecture, self.kinds)
+        self.kinds, self.labels = kinds if kinds > 1 else 0, labels
+        length = 2 * WAVES if self.kinds and labels == "sin" else self.kinds
+        where = coordinates(grid, torch.empty(0)) if positions else torch.empty(0, *grid.shape)  # (K, H, W)
+        self.register_buffer("where", where, persistent=False)
+        inputs = 2 * channels + static + len(where)
+        self.unet = UNet(inputs, 2 * channels, grid.shape[0], architecture, length)
+        if positions:  # learned from nothing: at first the network knows no place
+            nn.init.zeros_(self.unet.stem.x.weight.data[:, -len(where) * architecture.patch**2 :])
 
     def forward(self, x: Tensor, noise: Tensor, label: Tensor | None = None, static: Tensor | None = None) -> Tensor:
         h = x.movedim(-1, 2).flatten(1, 2)  # (B, 2 C, H, W)
-        if static is not None:
-            h = torch.cat([h, static.movedim(-1, 1).to(h)], 1)
-        hot = None if label is None or not self.kinds else one_hot(label, self.kinds).to(h)
-        return self.unet(h, noise, hot).unflatten(1, (2, -1)).movedim(2, -1)
+        known = [] if static is None else [static.movedim(-1, 1).to(h)]
+        h = torch.cat([h, *known, self.where.to(h).expand(len(h), -1, -1, -1)], 1)
+        told = None if label is None or not self.kinds else encode_label(label, self.kinds, self.labels).to(h)
+        return self.unet(h, noise, told).unflatten(1, (2, -1)).movedim(2, -1)
 
 
-def make_net(train: TrajectorySet, kinds: int, architecture: Architecture, circular: bool) -> PairNet:
-    """An untrained network for pairs of the training set's frames; `circular` pads where the domain is periodic."""
-    first = train[:1]
-    if circular and train.grid.boundary == "periodic":
+def encode_label(label: Tensor, kinds: int, labels: Labels) -> Tensor:
+    """(B,) below `kinds` -> (B, kinds), or as sines and cosines of 1 .. 2^7 quarter turns a kind's share: (B, 16)."""
+    if labels == "onehot":
+        return one_hot(label, kinds)
+    angles = torch.pi / 2 * label[:, None] / kinds * 2 ** torch.arange(WAVES, device=label.device)
+    return torch.cat([angles.sin(), angles.cos()], 1)
+
+
+def make_net(train: TrajectorySet, kinds: int, settings: Settings) -> PairNet:
+    """An untrained network for pairs of the training set's frames."""
+    first, architecture = train[:1], settings.architecture
+    if settings.circular and train.grid.boundary == "periodic":
         architecture = replace(architecture, padding="circular")
-    return PairNet(first.u.shape[-1], static_channels(first), kinds, train.grid, architecture)
+    channels, static = first.u.shape[-1], static_channels(first)
+    return PairNet(channels, static, kinds, train.grid, architecture, settings.label, settings.positions)
 
 
 # -- training ----------------------------------------------------------------------------------------------------------

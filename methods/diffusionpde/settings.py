@@ -12,13 +12,17 @@ from methods.blocks.optimiser import Optimiser
 from methods.blocks.unet import Architecture
 from methods.diffusionpde.weights import Table
 
+Labels = Literal["onehot", "sin"]
+
 
 @dataclass(frozen=True)
 class Settings:
     """Defaults: DiffusionPDE's code, where it states a value."""
 
     architecture: Architecture = field(default_factory=Architecture)
+    label: Labels = "onehot"  # open: how a network is told which pair it sees, see `prior.py`
     circular: bool = False  # pad circularly where the domain is periodic
+    positions: bool = False  # ours: coordinates as known channels; without padding by zeros a network knows no place
     edm: Edm = Edm(steps=2000)
     training: Training = Training(
         steps=333_333,  # 20M pairs at most
@@ -34,6 +38,7 @@ class Settings:
     pairs: Literal["disjoint", "leap"] = (
         "disjoint"  # open: continuous tasks by pairs (1, 2), (3, 4) .. or (1, 2), (1, 3) ..
     )
+    score: Literal["end_frame", "all"] = "end_frame"  # open: forward and inverse tasks are scored on that frame alone
     validation: int = 256  # open; pairs of `valid`, each with a fixed noise
     chunk: int = 32  # trajectories sampled at once
 
@@ -50,6 +55,7 @@ FAST = Guidance("solve", late=1.0, iterations=3)  # the fast setting: few steps,
 LAPTOP = Settings(
     Architecture(32, (1, 2, 2), 1, attention=(8,), dropout=0.0, patch=2),
     circular=True,
+    positions=True,
     edm=Edm(log_mean=-0.4, log_std=1.6, sigma_min=0.02, sigma_max=20.0, sampler="dpmpp_2m", steps=12),
     training=Training(
         seconds=LAPTOP_SECONDS,

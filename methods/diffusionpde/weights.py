@@ -7,7 +7,7 @@ The published ones belong to losses in physical units,
 
 for 500 sensors at 128^2 and 2000 steps. Samplers here work in normalised units (`normaliser.py`), where the published
 z_a and z_u of all equations come out alike, near 1.6: that is what equations without a published weight get. The table
-`laptop` has ones: the settings `observation` and `physics` multiply it, and `sweep.py` chooses them.
+`laptop` has ones: the settings `observation` and `physics` multiply it, and `benchmark sweep` chooses them.
 """
 
 from __future__ import annotations

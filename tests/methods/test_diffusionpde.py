@@ -11,9 +11,8 @@ from benchmark.registry import registry
 from methods.blocks.guidance import Guidance
 from methods.blocks.networked import NOMINAL
 from methods.diffusionpde.method import DiffusionPDE, assemble
-from methods.diffusionpde.prior import PairBatches, Pairs, cut
+from methods.diffusionpde.prior import PairBatches, PairNet, Pairs, cut, encode_label
 from methods.diffusionpde.settings import SMOKE, Settings
-from methods.diffusionpde.sweep import combinations, sweep
 from methods.diffusionpde.terms import physics, residual_size
 from methods.diffusionpde.weights import weights_for
 from tests.methods.small import generators, smoke
@@ -172,11 +171,30 @@ def test_a_table_of_weights_refuses_a_loss_it_is_not_made_for():
     assert Settings(table="paper", guidance=Guidance(loss="mean_square")).table == "paper"
 
 
-def test_a_sweep_tries_all_and_finds_the_best(capsys):
-    values = {"observation": [1.0], "steps": [1, 2], "physics": [0.0, 1.0]}
-    assert len(list(combinations(QUICK, values))) == 4
-    method = untrained("navier_stokes")
-    rows = sweep(method, smoke("navier_stokes")[2][:2], [task("cont_3")], values)
-    assert len(rows) == 4 and rows[0][0] == min(row[0] for row in rows)
-    assert method.settings == QUICK
-    assert capsys.readouterr().out.count("%") == 4
+def test_all_frames_can_be_scored():
+    given, fit = problem("navier_stokes", "fwd_full"), untrained("navier_stokes")
+    every = DiffusionPDE(replace(QUICK, score="all")).restore(fit.state(), smoke("navier_stokes")[1])
+    assert every.predict(given, 0).frames is None and fit.predict(given, 0).frames == (3,)
+
+
+@pytest.mark.parametrize("labels", ["onehot", "sin"])
+def test_every_kind_of_pair_has_a_label_of_its_own(labels):
+    told = encode_label(torch.arange(38), 38, labels).double()  # 2 (T - 1) kinds at paper size
+    apart = torch.cdist(told, told) + torch.eye(38)
+    assert apart.min() > 0.05
+    net = untrained("navier_stokes", replace(QUICK, label=labels)).net_["pair"]
+    with pytest.raises(ValueError, match="label"):
+        net(torch.zeros(1, 2, 16, 16, 1), torch.ones(1))
+
+
+@pytest.mark.parametrize("positions", [False, True])
+def test_with_circular_padding_only_coordinates_tell_the_place(positions):
+    """A force with a fixed phase cannot be learned otherwise: what moves with the input knows no place."""
+    torch.manual_seed(0)
+    architecture = replace(QUICK.architecture, padding="circular")
+    net = PairNet(1, 0, 1, smoke("navier_stokes")[1].grid, architecture, positions=positions)
+    for p in net.parameters():  # the last layer of a branch starts near zero
+        torch.nn.init.normal_(p, std=0.2)
+    x = torch.randn(2, 2, 16, 16, 1)
+    moved = net(x.roll(8, 2), torch.ones(1))
+    assert torch.allclose(moved, net(x, torch.ones(1)).roll(8, 2), rtol=1e-3, atol=1e-3) != positions
