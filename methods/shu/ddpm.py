@@ -1,6 +1,7 @@
 """DDPM (Ho et al. 2020) with the deterministic steps of DDIM (Song et al. 2021).
 
-x_t = sqrt(abar_t) x_0 + sqrt(1 - abar_t) eps,    abar_t = (1 - beta_0) .. (1 - beta_t),    the network predicts eps
+x_t = sqrt(abar_t) x_0 + sqrt(1 - abar_t) eps,    abar_t = (1 - beta_0) .. (1 - beta_t),    the network predicts eps,
+                                                  or v = sqrt(abar_t) eps - sqrt(1 - abar_t) x_0 (Salimans & Ho 2022)
 x_s = sqrt(abar_s) x_0' + sqrt(1 - abar_s) eps',  x_0' = (x_t - sqrt(1 - abar_t) eps') / sqrt(abar_t),  s < t
 """
 
@@ -9,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Literal
 
 import torch
 from torch import Tensor
 
+Target = Literal["noise", "velocity"]
 Predict = Callable[[Tensor, Tensor], Tensor]  # x_t (B, ...), t (B,) or (1,) long -> eps (B, ...)
 
 
@@ -37,8 +40,30 @@ def antithetic(schedule: Schedule, count: int, generator: torch.Generator) -> Te
 
 def noised(schedule: Schedule, x: Tensor, t: Tensor, noise: Tensor) -> Tensor:
     """x_t, for times (B,) or ()."""
-    kept = schedule.kept().to(x.device)[t].reshape(-1, *(1,) * (x.ndim - 1))
-    return kept.sqrt().to(x.dtype) * x + (1 - kept).sqrt().to(x.dtype) * noise
+    signal, spread = _parts(schedule, t, x)
+    return signal * x + spread * noise
+
+
+def target_of(target: Target, schedule: Schedule, x: Tensor, t: Tensor, noise: Tensor) -> Tensor:
+    """What a network should answer to x_t: eps or v."""
+    if target == "noise":
+        return noise
+    signal, spread = _parts(schedule, t, x)
+    return signal * noise - spread * x
+
+
+def noise_of(target: Target, schedule: Schedule, x_t: Tensor, t: Tensor, answer: Tensor) -> Tensor:
+    """eps, from what a network answered: sqrt(abar) v + sqrt(1 - abar) x_t where that is v."""
+    if target == "noise":
+        return answer
+    signal, spread = _parts(schedule, t, x_t)
+    return signal * answer + spread * x_t
+
+
+def _parts(schedule: Schedule, t: Tensor, like: Tensor) -> tuple[Tensor, Tensor]:
+    """sqrt(abar_t) and sqrt(1 - abar_t), to multiply fields with."""
+    kept = schedule.kept().to(like.device)[t].reshape(-1, *(1,) * (like.ndim - 1))
+    return kept.sqrt().to(like.dtype), (1 - kept).sqrt().to(like.dtype)
 
 
 def ddim(

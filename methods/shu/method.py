@@ -24,7 +24,7 @@ from methods.blocks.networked import draw_noise
 from methods.blocks.normaliser import SIGMA_DATA
 from methods.blocks.optimiser import Optimiser
 from methods.blocks.unet import SHU, Architecture, UNet
-from methods.shu.ddpm import Schedule, antithetic, ddim, noised
+from methods.shu.ddpm import Schedule, Target, antithetic, ddim, noise_of, noised, target_of
 
 FRAMES = 3  # of a window
 
@@ -56,6 +56,7 @@ class Settings:
 
     architecture: Architecture = field(default_factory=lambda: SHU)
     schedule: Schedule = Schedule()
+    target: Target = "noise"  # of the network; velocity: ours, less to learn in a short training
     restarts: Restarts = Restarts()
     variant: Literal["plain", "penalty", "conditional"] = "conditional"  # conditional: the network sees g too
     strength: float = 5.2e-4  # lambda; theirs, for a batch of 20 at 256^2 and frames 1/32 apart, in our units
@@ -79,6 +80,7 @@ class Settings:
 SMALL = Architecture(32, (1, 2), 1, attention=(), groups=8, dropout=0.0, padding="circular", patch=2)
 LAPTOP = Settings(
     SMALL,
+    target="velocity",
     restarts=Restarts(time=400, steps=10),
     variant="penalty",
     strength=0.5,
@@ -103,6 +105,7 @@ SMOKE = replace(  # so few steps that each answers with a mean over what is poss
 class Shu(Generative):
     source = "Shu, Li and Barati Farimani, A physics-informed diffusion model for flow reconstruction, JCP 478, 2023"
     profiles = {"smoke": SMOKE, "laptop": LAPTOP, "paper": Settings()}
+    sampling_settings = ("restarts", "strength", "line_search", "weight", "chunk")
 
     def unsupported(self, task: Task, dataset: Dataset) -> str | None:
         if dataset.steady or dataset.sizes.frames < FRAMES:
@@ -133,8 +136,8 @@ class Shu(Generative):
         if s.variant == "conditional":
             kept = torch.rand(len(x), 1, 1, 1, generator=draws, device=draws.device) >= s.drop
             direction = kept * unit(self.gradient(clips.static)(x_t))
-        eps = network(self._with(x_t, self.static(clips)), t.to(x.dtype), extra=direction)
-        return (eps - noise).square().flatten(1).mean(1)
+        answer = network(self._with(x_t, self.static(clips)), t.to(x.dtype), extra=direction)
+        return (answer - target_of(s.target, s.schedule, x, t, noise)).square().flatten(1).mean(1)
 
     # -- predicting
 
@@ -162,14 +165,15 @@ class Shu(Generative):
         """eps(x, t)."""
         s, gradient = self.settings, self.gradient(static)
 
+        def noise(x: Tensor, t: Tensor, direction: Tensor | None) -> Tensor:
+            answer = self.net_(self._with(x, known), t.to(x.dtype), extra=direction).to(x.dtype)
+            return noise_of(s.target, s.schedule, x, t, answer)
+
         def predict(x: Tensor, t: Tensor) -> Tensor:
-            inputs, time = self._with(x, known), t.to(x.dtype)
             if s.variant != "conditional":
-                return self.net_(inputs, time).to(x.dtype)
-            eps = self.net_(inputs, time, extra=unit(gradient(x))).to(x.dtype)
-            if not s.weight:
-                return eps
-            return (1 + s.weight) * eps - s.weight * self.net_(inputs, time, extra=torch.zeros_like(x)).to(x.dtype)
+                return noise(x, t, None)
+            eps = noise(x, t, unit(gradient(x)))
+            return eps if not s.weight else (1 + s.weight) * eps - s.weight * noise(x, t, torch.zeros_like(x))
 
         return predict
 

@@ -1,7 +1,6 @@
 """Samples of every prior look like the data: variance and spectrum, without observations (Zhuang's: with one sensor).
 
-The smoke data of Navier-Stokes, and priors trained at all noise levels. Shu's is not here: a thousand steps are too few
-for its prediction of the noise, a third of a sample's variance is left at small scales.
+The smoke data of Navier-Stokes, and priors trained at all noise levels.
 """
 
 from dataclasses import replace
@@ -17,6 +16,8 @@ from methods.blocks.normaliser import SIGMA_DATA
 from methods.diffusionpde.ext import DiffusionPDEExt
 from methods.diffusionpde.method import DiffusionPDE
 from methods.eci import ECI
+from methods.shu.ddpm import ddim
+from methods.shu.method import Shu
 from methods.zhuang.method import Zhuang
 from tests.methods.small import generators, smoke
 
@@ -58,6 +59,17 @@ def of_zhuang():
     return method.normaliser_.encode(method.video(problem(sensors=1), generators(COUNT)))
 
 
+def of_shu():
+    """From pure noise at the last time down; the equation takes no part. Cells enter the network one by one: noise of
+    three frames hardly fits through so narrow a network that takes them by four."""
+    architecture = replace(Shu.profiles["smoke"].architecture, patch=1)
+    method = fitted(Shu, variant="plain", architecture=architecture)
+    x = draw_noise((3, 16, 16), generators(COUNT), "cpu")
+    predict = method.predictor(None, None)
+    x = ddim(method.settings.schedule, predict, x, list(range(999, -1, -20)), torch.zeros_like)
+    return SIGMA_DATA * x[..., None]  # (B, 3, H, W, 1)
+
+
 def of_eci():
     """The flow itself, dx/dt = v, by Euler's method."""
     method, seen, steps = fitted(ECI), problem(), 50
@@ -80,6 +92,7 @@ def shares(fields):
 PRIORS = {
     "diffusionpde": lambda: of_pairs(DiffusionPDE),
     "diffusionpde_ext": lambda: of_pairs(DiffusionPDEExt),
+    "shu": of_shu,
     "zhuang": of_zhuang,
     "eci": of_eci,
 }
