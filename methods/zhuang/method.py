@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from benchmark.core import Dataset, Grid, Problem, Task
 from methods.blocks.budget import LAPTOP_SECONDS, Training
-from methods.blocks.edm import Denoise, Denoiser, Edm, denoising_loss, noise_levels, precondition, sample
+from methods.blocks.edm import SAMPLING, Denoise, Denoiser, Edm, denoising_loss, noise_levels, precondition, sample
 from methods.blocks.generative import Clips, Generative
 from methods.blocks.given import filled
 from methods.blocks.networked import draw_noise
@@ -32,6 +32,7 @@ class Settings:
     architecture: Architecture = field(default_factory=Architecture)
     edm: Edm = Edm(log_mean=1.2, log_std=1.7, steps=20)
     rates: tuple[float, float] = (0.001, 0.1)  # share of the sites that are seen in training, uniform
+    clean: bool = True  # observed pixels carry no noise, in training and in sampling
     ensemble: int = 25  # samples whose mean is one answer
     training: Training = Training(
         steps=100_000,
@@ -86,6 +87,7 @@ SMOKE = replace(  # two steps from a high noise level: hardly more than a regres
 class Zhuang(Generative):
     source = "Zhuang, Cheng and Duraisamy, Spatially-aware diffusion models with cross-attention, CMAME 435, 2025"
     profiles = {"smoke": SMOKE, "laptop": LAPTOP, "paper": Settings()}
+    sampling_settings = (*SAMPLING, "ensemble", "chunk", "fields")
 
     def unsupported(self, task: Task, dataset: Dataset) -> str | None:
         if dataset.steady:
@@ -108,7 +110,9 @@ class Zhuang(Generative):
         mask = random_sensors(x.shape[-2:], self.settings.rates, len(x), draws)[:, None].expand_as(x)
         known = self.field(torch.where(mask, x, 0)[:, None], mask[:, None], self.static(clips))
         sigma = noise_levels(self.settings.edm, len(x), draws)
-        noise = torch.randn(x.shape, generator=draws, device=draws.device).masked_fill(mask, 0.0)
+        noise = torch.randn(x.shape, generator=draws, device=draws.device)
+        if self.settings.clean:
+            noise = noise.masked_fill(mask, 0.0)
 
         def denoise(x: Tensor, sigma: Tensor) -> Tensor:
             return network(x, sigma, known, mask.to(x.dtype))
@@ -138,18 +142,22 @@ class Zhuang(Generative):
         return self.normaliser_.decode(x.unflatten(0, mask.shape[:2]).movedim(2, -1))
 
     def _start(self, noise: Tensor, y: Tensor, seen: Tensor) -> Tensor:
-        """What sigma_max multiplies: noise where nothing is seen, elsewhere the observation."""
-        return torch.where(seen, y / self.settings.edm.sigma_max, noise)
+        """What sigma_max multiplies: noise where nothing is held fast, elsewhere the observation."""
+        return torch.where(self._held(seen), y / self.settings.edm.sigma_max, noise)
+
+    def _held(self, seen: Tensor) -> Tensor:
+        """Where a sample stays what was observed."""
+        return seen if self.settings.clean else torch.zeros_like(seen)
 
     def prepared(self, known: Tensor, y: Tensor, seen: Tensor) -> Denoise:
         """D(x, sigma) of members x (N, E, C, H, W); the condition is encoded once. Observed pixels stay observed."""
         net: ConditionalUNet = self.net_.net
-        condition = net.condition(known, seen[:, 0].to(known.dtype))
+        condition, held = net.condition(known, seen[:, 0].to(known.dtype)), self._held(seen)
 
         def denoise(x: Tensor, sigma: Tensor) -> Tensor:
             c, flat = precondition(sigma, self.settings.edm.sigma_data), x.flatten(0, 1)
             f = net.denoise(c.into * flat, c.noise[None], condition).to(x.dtype).view_as(x)
-            return torch.where(seen, y, c.skip * x + c.out * f)
+            return torch.where(held, y, c.skip * x + c.out * f)
 
         return denoise
 

@@ -12,6 +12,7 @@ from methods.zhuang.method import LAPTOP, SMOKE, Settings, Zhuang, random_sensor
 from methods.zhuang.network import Architecture, ConditionalUNet, positions
 from tasks import observation as tasks
 from tests.methods.generative_case import comes_back, data, fit, keeps_its_promises, problem, quick
+from tests.methods.small import generators
 
 QUICK = quick(SMOKE, ensemble=3, edm=replace(SMOKE.edm, steps=2), fields=12)
 GRID = Grid((16, 16), (1.0, 1.0), (0.0, 1.0), "periodic")
@@ -60,6 +61,15 @@ def test_the_cached_condition_changes_nothing_and_observed_pixels_stay(sampler):
         found = sample(edm, method.prepared(known, y, mask), start)
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(found[mask.expand_as(found)], y.expand_as(found)[mask.expand_as(found)])
+
+
+def test_observed_pixels_may_carry_noise_too():
+    noisy, seen = fit(Zhuang(replace(QUICK, clean=False))), problem()
+    with torch.no_grad():
+        video = noisy.video(seen, generators(len(seen)))  # nothing is put back
+        held = fitted().video(seen, generators(len(seen)))
+    assert not torch.allclose(video[seen.mask], seen.values[seen.mask], atol=1e-4)
+    torch.testing.assert_close(held[seen.mask], seen.values[seen.mask], rtol=1e-4, atol=1e-4)
 
 
 def test_sensors_of_training_have_the_rates_that_were_asked_for():
