@@ -70,6 +70,15 @@ def test_with_the_exact_velocity_the_prior_is_met_and_observations_are_hard_cons
     torch.testing.assert_close(x[~mask], target.expand_as(x)[~mask], rtol=1e-4, atol=1e-4)
 
 
+def test_estimates_stay_within_their_bound_and_observations_are_not_touched():
+    method, target = exact(bound=0.5)
+    mask = torch.zeros(1, *target.shape[1:], dtype=torch.bool)
+    mask[:, 0] = True
+    with torch.no_grad():
+        x = method.sample(torch.where(mask, 3.0, 0.0), mask, torch.zeros(1), [torch.Generator().manual_seed(0)])
+    assert (x[mask] == 3).all() and x[~mask].abs().max() == 0.5 < target.abs().max()
+
+
 @pytest.mark.parametrize("redraw, draws", [(0, 1), (2, 3)])
 def test_times_repeat_and_the_noise_is_drawn_anew_as_asked(redraw, draws):
     """Between its observed part y and the noise, x_t = (1 - t) eps + t y gives eps away."""
