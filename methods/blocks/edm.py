@@ -52,6 +52,13 @@ class Edm:
         """Of the denoiser, for a sample."""
         return 2 * self.steps - 1 if self.sampler == "heun" else self.steps
 
+    @property
+    def remark(self) -> str | None:
+        """What a table must say of very few steps: a sample is then hardly more than the mean of what is possible."""
+        return (
+            None if self.steps > 2 else f"sampled in {self.steps} steps, trained at high noise: close to a regression"
+        )
+
 
 SAMPLING = ("edm.sampler", "edm.steps", "edm.sigma_min", "edm.sigma_max", "edm.rho")  # no part of the training
 EDM = Edm()

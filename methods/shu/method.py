@@ -87,7 +87,7 @@ LAPTOP = Settings(
     line_search=True,
     training=Training(
         seconds=LAPTOP_SECONDS,
-        batch=32,
+        batch=16,
         optimiser=Optimiser(lr=2e-3, weight_decay=0.0, schedule="cosine", warmup=50),
         ema=0.998,
     ),
@@ -113,6 +113,9 @@ class Shu(Generative):
         if task.family != "continuous":
             return "sampling starts from a guess of every frame, made from sensors in each of them"
         return None
+
+    def remark(self, task: Task, dataset: Dataset) -> str | None:
+        return "the equation's step by a line search (the source: of fixed size)" if self.settings.line_search else None
 
     def clip(self, frames: int) -> int:
         return FRAMES

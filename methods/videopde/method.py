@@ -40,8 +40,6 @@ from methods.blocks.train import fit_loop
 from methods.blocks.validation import at_fixed_noise, in_parts
 from methods.videopde.model import UNIFIED, Architecture, HVDiT
 
-FEW = 2  # steps, with which a sample is hardly more than the mean of what is possible
-
 
 @dataclass(frozen=True)
 class Settings:
@@ -82,9 +80,7 @@ class VideoPDE(Sampled):
     sampling_settings = SAMPLING
 
     def remark(self, task: Task, dataset: Dataset) -> str | None:
-        if self.settings.edm.steps > FEW:
-            return None
-        return f"sampled in {self.settings.edm.steps} steps, trained at high noise: close to a regression"
+        return self.settings.edm.remark
 
     # -- learning
 

@@ -62,13 +62,13 @@ SMALL = UNetArchitecture(
     patch=2,
 )
 LAPTOP = Settings(
-    Architecture(SMALL, heads=4, patch=4, width=128, layers=4, positions=True),
-    Edm(log_mean=2.0, log_std=1.2, sigma_max=20.0, sampler="dpmpp_2m", steps=4),
+    Architecture(SMALL, heads=4, patch=4, width=64, layers=2, positions=True),
+    Edm(log_mean=2.0, log_std=1.2, sigma_max=20.0, sampler="dpmpp_2m", steps=2),
     rates=(0.004, 0.04),
     ensemble=4,
     training=Training(
         seconds=LAPTOP_SECONDS,
-        batch=32,
+        batch=16,
         optimiser=Optimiser(lr=2e-3, weight_decay=0.0, schedule="cosine", warmup=50),
         ema=0.998,
     ),
@@ -95,6 +95,9 @@ class Zhuang(Generative):
         if task.family != "continuous":
             return "frames are reconstructed one by one, from sensors in each of them"
         return None
+
+    def remark(self, task: Task, dataset: Dataset) -> str | None:
+        return self.settings.edm.remark
 
     def clip(self, frames: int) -> int:
         return 1
