@@ -35,7 +35,7 @@ class PairMethod(Sampled):
     """Priors over pairs of frames, one network each."""
 
     scope = "dataset"
-    sampling_settings = (*SAMPLING, "guidance", "table", "observation", "physics", "far", "score", "chunk")
+    sampling_settings = (*SAMPLING, "guidance", "table", "observation", "full", "physics", "far", "score", "chunk")
     mixed = False  # gradients of small differences guide it
 
     net_: nn.ModuleDict

@@ -80,7 +80,7 @@ class DiffusionPDE(PairMethod):
         s, equation = self.settings, problem.equation
         w, late = self.weights(equation.name, problem.grid), s.guidance.late
         terms = [
-            observation(seen, frame, z, late)
+            observation(seen, frame, z, late, s.full)
             for frame, z in ((slice(0, 1), w.first), (slice(1, 2), w.second))
             if seen.mask[:, frame].any()
         ]

@@ -29,9 +29,10 @@ class Seen:
     mask: Tensor  # (B, T, H, W, C) bool
 
 
-def observation(seen: Seen, frames: slice, weight: float, late: float) -> Term:
-    """(x - y) where observed, of some of the frames."""
+def observation(seen: Seen, frames: slice, weight: float, late: float, full: float) -> Term:
+    """(x - y) where observed, of some of the frames; `full` and `late` multiply the weight where they apply."""
     y, mask = seen.values[:, frames], seen.mask[:, frames]
+    weight = full * weight if mask.all() else weight
     count = mask.flatten(1).sum(1).clamp(min=1)
 
     def residual(x: Tensor) -> Tensor:

@@ -171,6 +171,14 @@ def test_a_table_of_weights_refuses_a_loss_it_is_not_made_for():
     assert Settings(table="paper", guidance=Guidance(loss="mean_square")).table == "paper"
 
 
+def test_frames_in_full_have_a_weight_of_their_own():
+    method = DiffusionPDE(replace(QUICK, full=0.25)).restore(
+        untrained("navier_stokes").state(), smoke("navier_stokes")[1]
+    )
+    (full,), (sparse,) = (method.prepare(problem("navier_stokes", t)).terms for t in ("fwd_full", "fwd_partial"))
+    assert full.early == 0.25 * sparse.early and full.late == 0.25 * sparse.late
+
+
 def test_all_frames_can_be_scored():
     given, fit = problem("navier_stokes", "fwd_full"), untrained("navier_stokes")
     every = DiffusionPDE(replace(QUICK, score="all")).restore(fit.state(), smoke("navier_stokes")[1])
