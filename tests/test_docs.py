@@ -1,6 +1,6 @@
-"""Links in the documents lead somewhere, and the README's table is what the records say.
+"""Links in the documents lead somewhere, and their tables are what the records say.
 
-`python -m tests.test_docs` writes the table anew.
+`python -m tests.test_docs` writes the tables anew.
 """
 
 import re
@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from benchmark.leaderboard.names import DATASETS, METHODS, ordered
+from benchmark.leaderboard.names import TASKS as ALL_TASKS
 from benchmark.leaderboard.text import number
 from benchmark.records import read_record, record_paths
 
 ROOT = Path(__file__).parent.parent
-README = ROOT / "README.md"
+README, GENERATIVE = ROOT / "README.md", ROOT / "methods" / "GENERATIVE.md"
 BLOCK = re.compile(r"(<!-- table -->\n).*?(<!-- end of table -->)", re.DOTALL)
 TASKS = ("cont_3", "fwd_full")
 TRAJECTORIES = 32  # of the test set
@@ -24,22 +25,44 @@ def documents() -> list[Path]:
     return sorted(p for p in [*ROOT.glob("*.md"), *(q for t in top for q in (ROOT / t).rglob("*.md"))])
 
 
-def table(results: Path = ROOT / "results") -> str:
-    """Methods down, datasets x a few tasks across: the mean error in percent, or the state.
-
-    A star: not all frames, or not all test trajectories, are scored.
-    """
-    cells = {}
+def records(results: Path = ROOT / "results") -> dict[tuple[str, str, str], dict]:
+    """(method, dataset, task) -> the record with seed 0 at profile laptop."""
+    found = {}
     for path in record_paths(results, "laptop"):
         record = read_record(path)
         cell = record["cell"]
         if cell["seed"] == 0:
-            cells[cell["method"], cell["dataset"], cell["task"]] = shown(record)
-    datasets = ordered({d for _, d, _ in cells}, DATASETS)
-    columns = [(d, t) for d in datasets for t in TASKS]
-    lines = [["method", *(f"{d} {t}" for d, t in columns)], ["---", *["--:"] * len(columns)]]
+            found[cell["method"], cell["dataset"], cell["task"]] = record
+    return found
+
+
+def overview() -> str:
+    """Methods down, datasets x a few tasks across: the mean error in percent, or the state.
+
+    A star: not all frames, or not all test trajectories, are scored.
+    """
+    cells = {cell: shown(record) for cell, record in records().items()}
+    columns = [(d, t) for d in ordered({d for _, d, _ in cells}, DATASETS) for t in TASKS]
+    rows = []
     for method in ordered({m for m, _, _ in cells}, METHODS):
-        lines.append([method, *(cells.get((method, d, t), "missing") for d, t in columns)])
+        rows.append([method, *(cells.get((method, d, t), "missing") for d, t in columns)])
+    return markdown(["method", *(f"{d} {t}" for d, t in columns)], rows)
+
+
+def generative() -> str:
+    """Datasets x tasks down, the generative baselines between two references across; seconds a trajectory behind."""
+    found, rows = records(), []
+    methods = ("nearest", "kriging", "diffusionpde", "diffusionpde_ext", "shu", "zhuang", "eci")
+    for dataset in ordered({d for m, d, _ in found if m == "diffusionpde"}, DATASETS):
+        for task in ALL_TASKS:
+            cells = [found.get((method, dataset, task)) for method in methods]
+            if any(cell and cell["state"] == "done" for cell in cells):
+                rows.append([f"{dataset} {task}", *("missing" if c is None else timed(c) for c in cells)])
+    return markdown(["rel_l2 % (s)", *methods], rows)
+
+
+def markdown(header: list[str], rows: list[list[str]]) -> str:
+    lines = [header, ["---", *["--:"] * (len(header) - 1)], *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
@@ -51,6 +74,15 @@ def shown(record: dict) -> str:
     return number(score["mean"]) + "*" * part
 
 
+def timed(record: dict) -> str:
+    if record["state"] != "done" or not record["cost"]["steps"]:
+        return shown(record)
+    return f"{shown(record)} ({record['cost']['predict_seconds']:.2g})"
+
+
+WRITTEN = {README: overview, GENERATIVE: generative}
+
+
 @pytest.mark.parametrize("path", documents(), ids=lambda p: str(p.relative_to(ROOT)))
 def test_links_within_the_repository(path):
     targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", path.read_text())
@@ -58,10 +90,12 @@ def test_links_within_the_repository(path):
     assert not missing
 
 
-def test_the_readme_table_is_what_the_records_say():
-    found = BLOCK.search(README.read_text())
-    assert found and found.group(0) == f"{found.group(1)}{table()}{found.group(2)}"
+@pytest.mark.parametrize("path", WRITTEN, ids=lambda p: p.name)
+def test_a_table_is_what_the_records_say(path):
+    found = BLOCK.search(path.read_text())
+    assert found and found.group(0) == f"{found.group(1)}{WRITTEN[path]()}{found.group(2)}"
 
 
 if __name__ == "__main__":
-    README.write_text(BLOCK.sub(lambda m: f"{m.group(1)}{table()}{m.group(2)}", README.read_text()))
+    for path, table in WRITTEN.items():
+        path.write_text(BLOCK.sub(rf"\g<1>{table()}\g<2>", path.read_text()))
