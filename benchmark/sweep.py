@@ -6,6 +6,7 @@ run with the request's settings makes or has made. The test set is never opened,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -25,12 +26,13 @@ Values = Mapping[str, Sequence[Any]]  # dotted key -> what to try
 @dataclass(frozen=True)
 class Trial:
     choice: dict[str, Any]
-    errors: dict[str, float]  # mean rel_l2 of each task, percent
+    errors: dict[str, float]  # mean rel_l2 of each task, percent; only of those before a failure
     seconds: float  # of prediction, a trajectory
+    failure: str | None = None  # why a task has no error, such as a prediction that is not finite
 
     @property
     def error(self) -> float:
-        return sum(self.errors.values()) / len(self.errors)
+        return math.inf if self.failure else sum(self.errors.values()) / len(self.errors)
 
 
 def parse_values(items: Iterable[str]) -> dict[str, list[Any]]:
@@ -79,9 +81,22 @@ def sweep(request: Request, values: Values, progress: Callable[[str, float], Non
     chosen = combinations(cells[0], values)
     trials = [_Tried(cell, request, progress) for cell in cells]
     for choice, settings in chosen:
-        results = {tried.cell.cell.task: tried(settings) for tried in trials}
-        seconds = sum(time for _, time in results.values()) / len(results)
-        yield Trial(choice, {task: error for task, (error, _) in results.items()}, seconds)
+        yield _trial(choice, settings, trials)
+
+
+def _trial(choice: dict[str, Any], settings: Any, trials: Sequence[_Tried]) -> Trial:
+    """A choice that fails is a result like any other: the rest goes on."""
+    errors: dict[str, float] = {}
+    seconds, failure = 0.0, None
+    for tried in trials:
+        task = tried.cell.cell.task
+        try:
+            errors[task], spent = tried(settings)
+        except Exception as error:  # whatever a stranger's method raises
+            failure = f"{task}: {type(error).__name__}: {error}"
+            break
+        seconds += spent / len(trials)
+    return Trial(choice, errors, seconds, failure)
 
 
 class _Tried:

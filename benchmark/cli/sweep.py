@@ -51,13 +51,15 @@ def execute(arguments: argparse.Namespace) -> int:
         for trial in sweep(request, values, lambda message, fraction: progress("fit", round(100 * fraction), 100)):
             trials.append(trial)
             if not arguments.json:
-                print(f"{_spell(trial.choice)}: {trial.error:.3g} %", file=sys.stderr, flush=True)
+                outcome = trial.failure or f"{trial.error:.3g} %"
+                print(f"{_spell(trial.choice)}: {outcome}", file=sys.stderr, flush=True)
     trials.sort(key=lambda trial: trial.error)
     if arguments.json:
-        print(json.dumps({"trials": [{**vars(t), "error": t.error} for t in trials]}, indent=1))
+        rows = [{**vars(t), "error": None if t.failure else t.error} for t in trials]
+        print(json.dumps({"trials": rows}, indent=1))
     else:
-        _print(trials)
-    return 0
+        _print(trials, names(arguments.task))
+    return 1 if all(t.failure for t in trials) else 0
 
 
 def make_request(arguments: argparse.Namespace) -> Any:
@@ -74,11 +76,13 @@ def _spell(choice: dict[str, Any]) -> str:
     return " ".join(f"--set {key}={value}" for key, value in choice.items()) or "as it is"
 
 
-def _print(trials: list[Any]) -> None:
+def _print(trials: list[Any], tasks: tuple[str, ...]) -> None:
     from tabulate import tabulate
 
-    first = trials[0]
-    header = [*first.choice, *(f"{task} %" for task in first.errors), "mean %", "predict s"]
-    rows = [[*t.choice.values(), *t.errors.values(), t.error, t.seconds] for t in trials]
+    header = [*trials[0].choice, *(f"{task} %" for task in tasks), "mean %", "predict s"]
+    rows = [[*t.choice.values(), *(t.errors.get(task, "failed") for task in tasks), t.error, t.seconds] for t in trials]
     print(tabulate(rows, header, floatfmt=".4g"))
-    print(f"\nbest on valid: {_spell(first.choice)}")
+    if trials[0].failure:
+        print(f"\nall failed, the first with {trials[0].failure}")
+    else:
+        print(f"\nbest on valid: {_spell(trials[0].choice)}")

@@ -61,6 +61,18 @@ def test_a_method_without_a_fit_may_vary_everything(tmp_path):
     assert [t.choice["how"] for t in sweep(request, {"how": ["fine", "partial"]}, quiet)] == ["fine", "partial"]
 
 
+def test_a_choice_that_fails_stops_no_other(tmp_path, capsys):
+    request = toy_request(tmp_path, methods=("odd",))
+    bad, good = sweep(request, {"how": ["nan", "fine"]}, quiet)
+    assert "NaN" in bad.failure and bad.error == float("inf") and good.failure is None
+    arguments = ["sweep", "--method", "odd", "--task", "fwd_full", "--dataset", "toy", "--profile", "smoke"]
+    arguments += ["--plugin", str(TOY), "--runs", str(tmp_path / "runs"), "--data", str(tmp_path / "data")]
+    assert main([*arguments, "--vary", "how=nan,fine"]) == 0
+    assert "best on valid: --set how=fine" in capsys.readouterr().out
+    assert main([*arguments, "--vary", "how=nan"]) == 1
+    assert "all failed" in capsys.readouterr().out
+
+
 def test_values_are_lists_of_yaml():
     assert parse_values(["a.b=1,2.5", "c=x", "d=[1, 2],[3, 4]"]) == {"a.b": [1, 2.5], "c": ["x"], "d": [[1, 2], [3, 4]]}
     for wrong in ("a", "a=", "=1", "a=[1"):
