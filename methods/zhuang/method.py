@@ -62,7 +62,7 @@ SMALL = UNetArchitecture(
     patch=2,
 )
 LAPTOP = Settings(
-    Architecture(SMALL, heads=4, patch=4, width=64, layers=2, positions=True),
+    Architecture(SMALL, heads=4, patch=4, width=128, layers=4, positions=True),
     Edm(log_mean=2.0, log_std=1.2, sigma_max=20.0, sampler="dpmpp_2m", steps=2),
     rates=(0.004, 0.04),
     ensemble=4,
