@@ -35,7 +35,7 @@ class Settings:
     precondition: bool = False  # ours: v = c_skip x + c_out F(c_in x), as if data and noise were alike
     steps: int = 200  # N
     repeats: int = 5  # M
-    bound: float | None = None  # ours: of the estimates x_1, in standard deviations
+    bound: float | None = None  # ours: of all estimates x_1 but the last, in standard deviations
     redraw: int = 0  # a new eps after every so many corrections; 0: always the same
     training: Training = Training(
         steps=500_000,
@@ -53,6 +53,8 @@ class Settings:
                 f"eci: expected steps and repeats of 1 or more, redraw >= 0, got {self.steps}, {self.repeats} and "
                 f"{self.redraw}"
             )
+        if self.bound is not None and self.bound <= 0:
+            raise ValueError(f"bound: expected more than 0, got {self.bound}")
         if self.architecture.form == "recurrent":
             raise ValueError("form: expected 2d or 3d, got 'recurrent'")
 
@@ -165,16 +167,15 @@ class ECI(Generative):
         for n in range(s.steps):
             t = torch.full((1,), n / s.steps, device=y.device)
             for m in range(s.repeats):
-                x_1 = torch.where(mask, y, self.bounded(x + (1 - t) * self.net_(x, t, still)))
+                x_1 = x + (1 - t) * self.net_(x, t, still)
+                if s.bound is not None and (n, m) != (s.steps - 1, s.repeats - 1):
+                    x_1 = x_1.clamp(-s.bound, s.bound)
+                x_1 = torch.where(mask, y, x_1)
                 corrections += 1
                 if s.redraw and corrections % s.redraw == 0:
                     noise = draw_noise(y.shape[1:], generators, y.device)
                 x = torch.lerp(noise, x_1, (n + (m == s.repeats - 1)) / s.steps)
         return x
-
-    def bounded(self, x: Tensor) -> Tensor:
-        """Sensors stand out of an estimate like spikes; from one correction to the next a network may enlarge them."""
-        return x if self.settings.bound is None else x.clamp(-self.settings.bound, self.settings.bound)
 
     def evaluations(self, problem: Problem) -> int:
         return self.settings.steps * self.settings.repeats * self.windows(problem.values.shape[1])

@@ -46,7 +46,7 @@ TABLES: dict[Table, dict[str, Weights]] = {
         "kolmogorov": Weights(14.0, 14.0, 0.2, physical=False),
         "allen_cahn": Weights(20.0, 20.0, 0.01, physical=False),
         "helmholtz": Weights(7.0, 7.0, 0.01, physical=False),
-        "": Weights(10.0, 10.0, 0.01, physical=False),
+        "": Weights(10.0, 10.0, 0.0, physical=False),
     },
 }
 

@@ -70,13 +70,23 @@ def test_with_the_exact_velocity_the_prior_is_met_and_observations_are_hard_cons
     torch.testing.assert_close(x[~mask], target.expand_as(x)[~mask], rtol=1e-4, atol=1e-4)
 
 
-def test_estimates_stay_within_their_bound_and_observations_are_not_touched():
-    method, target = exact(bound=0.5)
-    mask = torch.zeros(1, *target.shape[1:], dtype=torch.bool)
-    mask[:, 0] = True
-    with torch.no_grad():
-        x = method.sample(torch.where(mask, 3.0, 0.0), mask, torch.zeros(1), [torch.Generator().manual_seed(0)])
-    assert (x[mask] == 3).all() and x[~mask].abs().max() == 0.5 < target.abs().max()
+def test_all_estimates_but_the_last_stay_within_their_bound():
+    """x_t = (1 - t) eps + t x_1 for t = 2/3 and one noise: the difference of two states is that of their estimates."""
+    states = []
+    for bound in (0.5, 1e-6):
+        method, target = exact(bound=bound)
+        mask = torch.zeros(1, *target.shape[1:], dtype=torch.bool)
+        mask[:, 0] = True
+        with torch.no_grad():
+            x = method.sample(torch.where(mask, 3.0, 0.0), mask, torch.zeros(1), [torch.Generator().manual_seed(0)])
+        assert (x[mask] == 3).all()
+        torch.testing.assert_close(x[~mask], target.expand_as(x)[~mask], rtol=1e-4, atol=1e-4)
+        states.append(method.net_.calls[-1])
+    (free, t), (held, _) = states
+    found, expected = (free - held)[~mask], t * target.clamp(-0.5, 0.5)[~mask]
+    torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-4)
+    with pytest.raises(ValueError, match="bound"):
+        Settings(bound=0.0)
 
 
 @pytest.mark.parametrize("redraw, draws", [(0, 1), (2, 3)])
