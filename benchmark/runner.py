@@ -47,7 +47,7 @@ def run_cell(cell: Resolved, around: Surroundings) -> dict[str, Any]:
     """The record of a cell that is done; whatever goes wrong is raised."""
     request, seed = around.request, cell.cell.seed
     prepare_data(cell, around)
-    _seed(seed)
+    seed_globally(seed)
     method, fit = fitted(cell, around)
     problem = make_problem(cell, request)
     around.progress("predict", 0.0)
@@ -124,7 +124,7 @@ def _predict(cell: Resolved, method: Method, problem: Problem, around: Surroundi
     problem = problem.to(around.device)
     if around.device.type == "cuda" and cell.method.scope != "instance":
         method.predict(problem[:1], seed, 1)
-    _seed(seed)
+    seed_globally(seed)
     with Meter(around.device) as meter:
         prediction = method.predict(problem, seed, samples)
     return check_prediction(prediction, problem, samples), meter
@@ -214,7 +214,7 @@ def _open(cell: Resolved, request: Request, split: Any) -> Any:
     return open_split(cell.dataset, split, request.data, frames=frames)
 
 
-def _seed(seed: int) -> None:
+def seed_globally(seed: int) -> None:
     """For methods that draw from the global generators; the suite's own use the seed they are given."""
     random.seed(seed)
     np.random.seed(seed % 2**32)

@@ -60,10 +60,15 @@ def read_config(path: Path) -> dict[str, Any]:
 
 
 def resolve(settings: T, overrides: Mapping[str, Any], owner: str = "settings") -> T:
-    """`settings` with the overrides applied; `owner` is named in messages."""
-    for key, value in overrides.items():
-        settings = _set(settings, key.split("."), value, f"{owner}: {key}")
-    return settings
+    """`settings` with the overrides applied, all at once: settings that check each other see the final values.
+
+    `owner` is named in messages.
+    """
+    return (
+        _apply(settings, {tuple(key.split(".")): value for key, value in overrides.items()}, owner)
+        if overrides
+        else settings
+    )
 
 
 def has(settings: Any, key: str) -> bool:
@@ -73,6 +78,11 @@ def has(settings: Any, key: str) -> bool:
             return False
         settings = getattr(settings, name)
     return True
+
+
+def covers(names: Iterable[str], key: str) -> bool:
+    """Whether a dotted key is one of the names or under one."""
+    return any(key == name or key.startswith(f"{name}.") for name in names)
 
 
 def keys(settings: Any, prefix: str = "") -> list[str]:
@@ -137,20 +147,30 @@ def _flatten(values: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str,
             yield f"{prefix}{key}", value
 
 
-def _set(settings: Any, path: list[str], value: Any, where: str) -> Any:
-    name, rest = path[0], path[1:]
+def _apply(settings: Any, changes: Mapping[tuple[str, ...], Any], owner: str, prefix: str = "") -> Any:
+    """The changes, by their path below `settings`; one new value of each dataclass."""
+    parts: dict[str, dict[tuple[str, ...], Any]] = {}
+    for path, value in changes.items():
+        parts.setdefault(path[0], {})[path[1:]] = value
+    values = {name: _part(settings, name, part, owner, prefix) for name, part in parts.items()}
+    try:
+        return replace(settings, **values)
+    except ValueError as error:  # the settings' own check
+        changed = ", ".join(prefix + ".".join(path) for path in changes)
+        raise SettingsError(f"{owner}: {changed}: {error}") from error
+
+
+def _part(settings: Any, name: str, changes: dict[tuple[str, ...], Any], owner: str, prefix: str) -> Any:
+    """The new value of one field: given whole, or with changes below it."""
+    where = f"{owner}: {prefix}{'.'.join((name, *next(iter(changes))))}"
     known = _names(settings) if _is_settings(settings) else []
     if name not in known:
         hint = near(name, known) if known else " (there are none)"
         raise SettingsError(f"{where}: unknown setting {name!r}{hint}")
-    if rest:
-        value = _set(getattr(settings, name), rest, value, where)
-    else:
-        value = _fit(value, get_type_hints(type(settings))[name], where)
-    try:
-        return replace(settings, **{name: value})
-    except ValueError as error:  # the settings' own check
-        raise SettingsError(f"{where}: {error}") from error
+    value, below = getattr(settings, name), {path: change for path, change in changes.items() if path}
+    if () in changes:
+        value = _fit(changes[()], get_type_hints(type(settings))[name], where)
+    return _apply(value, below, owner, f"{prefix}{name}.") if below else value
 
 
 def _fit(value: Any, hint: Any, where: str) -> Any:

@@ -1,7 +1,7 @@
 """Chooses how a fitted method predicts, on `valid`: one fit, then every combination of the values given.
 
 What can be varied are the settings that `predict` alone reads, `Method.sampling_settings`; the fit is the one that a
-run with the request's settings makes or has made. The test set is never opened, and its masks are not used.
+run with the request's settings makes or has made. Nothing of the test set is read, and its masks are not used.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from benchmark.records import Cell
 from benchmark.registry import near
 from benchmark.request import Request
 from benchmark.resolve import Resolved, Resolver
-from benchmark.settings import SettingsError, keys, resolve
+from benchmark.settings import SettingsError, covers, keys, resolve
 
 Values = Mapping[str, Sequence[Any]]  # dotted key -> what to try
 
@@ -65,8 +65,7 @@ def sampling_keys(cell: Resolved) -> list[str]:
     """The dotted keys that can be varied without another fit."""
     if cell.method.scope == "instance":
         return keys(cell.settings)
-    names = cell.method.sampling_settings
-    return [key for key in keys(cell.settings) if any(key == n or key.startswith(f"{n}.") for n in names)]
+    return [key for key in keys(cell.settings) if covers(cell.method.sampling_settings, key)]
 
 
 def sweep(request: Request, values: Values, progress: Callable[[str, float], None]) -> Iterator[Trial]:
@@ -104,14 +103,17 @@ class _Tried:
 
     def __init__(self, cell: Resolved, request: Request, progress: Callable[[str, float], None]):
         from benchmark.masks import test_generators
-        from benchmark.runner import Surroundings, fitted
+        from benchmark.runner import Surroundings, fitted, seed_globally
         from benchmark.worker import choose_device
         from datasets.generate import ensure_data
         from datasets.store import open_split
 
         self.cell, self.request, self.device = cell, request, choose_device(request.device, 0)
-        ensure_data(cell.dataset, request.data, ("train", "valid"))
+        ensure_data(
+            cell.dataset, request.data, ("train", "valid"), progress=lambda w, i, n: progress(f"data {w}", i / n)
+        )
         self.train, valid = (open_split(cell.dataset, split, request.data) for split in ("train", "valid"))
+        seed_globally(cell.cell.seed)
         method, _ = fitted(cell, Surroundings(request, self.device, "", {}, progress))
         self.state = method.state()
         self.truth = valid[: min(request.limit or len(valid), len(valid))]
@@ -123,9 +125,10 @@ class _Tried:
         """Mean relative error in percent, and seconds a trajectory."""
         from benchmark.meter import Meter
         from benchmark.metrics import score
-        from benchmark.runner import check_prediction
+        from benchmark.runner import check_prediction, seed_globally
 
         method = self.cell.method(settings).restore(self.state, self.train)
+        seed_globally(self.cell.cell.seed)
         with Meter(self.device) as meter:
             prediction = method.predict(self.problem.to(self.device), self.cell.cell.seed, self.request.samples)
         prediction = check_prediction(prediction, self.problem, self.request.samples)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
 
 from benchmark.cli.arguments import add_data, add_json, add_plugin, add_profile, add_set, add_verb, data_root, names
 
-EXAMPLES = """  python -m benchmark sweep --method diffusionpde --task cont_3,fwd_full --vary physics=0,0.1,1
-  python -m benchmark sweep --method diffusionpde --task cont_05 --vary edm.steps=6,12 --vary guidance.iterations=1,3
+EXAMPLES = """  python -m benchmark sweep --method diffusionpde --task cont_3 --vary physics=0,1 --vary observation=1,2
+  python -m benchmark sweep --method eci --task cont_3,fwd_partial --dataset helmholtz --vary bound=4,8,null
   python -m benchmark sweep --method shu --task cont_3 --vary restarts.time=200,400 --vary restarts.starts=1,3
 """
 
@@ -46,20 +47,29 @@ def execute(arguments: argparse.Namespace) -> int:
     from benchmark.sweep import parse_values, sweep
 
     request, values = make_request(arguments), parse_values(arguments.vary)
-    trials = []
+    trials, code = [], 0
     with Progress(arguments.json) as progress:
-        for trial in sweep(request, values, lambda message, fraction: progress("fit", round(100 * fraction), 100)):
-            trials.append(trial)
-            if not arguments.json:
+
+        def tell(message: str, fraction: float) -> None:
+            what = message if message.startswith(("data", "waiting")) else "fit"
+            progress(what, round(100 * fraction), 100)
+
+        try:
+            for trial in sweep(request, values, tell):
+                trials.append(trial)
                 outcome = trial.failure or f"{trial.error:.3g} %"
                 print(f"{_spell(trial.choice)}: {outcome}", file=sys.stderr, flush=True)
+        except KeyboardInterrupt:
+            if not trials:
+                raise
+            code = 130  # what was tried is shown
     trials.sort(key=lambda trial: trial.error)
     if arguments.json:
         rows = [{**vars(t), "error": None if t.failure else t.error} for t in trials]
         print(json.dumps({"trials": rows}, indent=1))
     else:
         _print(trials, names(arguments.task))
-    return 1 if all(t.failure for t in trials) else 0
+    return code or (1 if all(t.failure for t in trials) else 0)
 
 
 def make_request(arguments: argparse.Namespace) -> Any:
@@ -73,7 +83,9 @@ def make_request(arguments: argparse.Namespace) -> Any:
 
 
 def _spell(choice: dict[str, Any]) -> str:
-    return " ".join(f"--set {key}={value}" for key, value in choice.items()) or "as it is"
+    """As `run` takes it."""
+    items = (f"{key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in choice.items())
+    return " ".join(f"--set {shlex.quote(item)}" for item in items) or "as it is"
 
 
 def _print(trials: list[Any], tasks: tuple[str, ...]) -> None:

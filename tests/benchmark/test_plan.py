@@ -123,7 +123,12 @@ def test_overrides_go_where_they_belong(tmp_path):
     """A key of one of the methods is applied to that one; a key of none is refused."""
     request = toy_request(tmp_path, methods=("learn", "odd"), overrides=("steps=9", "optimiser.rate=0.5"))
     learn, odd = plan(request)
-    assert learn.settings["method"] == {"steps": 9, "save_every": 5, "optimiser": {"rate": 0.5, "momentum": None}}
+    assert learn.settings["method"] == {
+        "steps": 9,
+        "save_every": 5,
+        "optimiser": {"rate": 0.5, "momentum": None},
+        "shift": 0.0,
+    }
     assert odd.settings["method"] == {"how": "fine", "instances": None}
     for item, message in (
         ("stepz=9", "unknown setting 'stepz'.*steps"),

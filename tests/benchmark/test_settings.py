@@ -8,6 +8,7 @@ import pytest
 
 from benchmark.settings import (
     SettingsError,
+    covers,
     digest,
     has,
     keys,
@@ -132,3 +133,27 @@ def test_keys_can_be_left_out_with_all_under_them():
     assert without(whole, ["inner.lr"])["inner"] == {"decay": None}
     assert without(whole, ["inner"]) == {k: v for k, v in whole.items() if k != "inner"}
     assert without(whole, ["wid", "inner.l", "name.x"]) == whole
+
+
+@dataclass(frozen=True)
+class Ordered:
+    low: int = 0
+    high: int = 1
+    inner: Inner = Inner()
+
+    def __post_init__(self):
+        if self.low >= self.high:
+            raise ValueError(f"expected low < high, got {self.low}, {self.high}")
+
+
+@pytest.mark.parametrize("items", [("low=5", "high=9"), ("high=9", "low=5"), ("high=9", "inner.lr=2", "low=5")])
+def test_settings_that_check_each_other_see_the_final_values(items):
+    changed = resolve(Ordered(), parse_overrides(items))
+    assert (changed.low, changed.high) == (5, 9)
+    with pytest.raises(SettingsError, match="settings: low, inner.lr: expected low < high, got 5, 1"):
+        resolve(Ordered(), {"low": 5, "inner.lr": 2.0})
+
+
+def test_a_name_covers_what_is_under_it():
+    assert covers(["inner", "width"], "inner.lr") and covers(["width"], "width")
+    assert not covers(["inn"], "inner.lr") and not covers(["inner.lr"], "inner")

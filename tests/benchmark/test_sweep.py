@@ -1,9 +1,11 @@
 import json
+import shlex
 
 import pytest
 
 from benchmark.cli import main
-from benchmark.settings import SettingsError
+from benchmark.cli.sweep import _spell
+from benchmark.settings import SettingsError, parse_overrides
 from benchmark.sweep import parse_values, sweep
 from tests.benchmark.support import TOY, toy_request
 from tests.benchmark.test_runner import run
@@ -78,6 +80,12 @@ def test_values_are_lists_of_yaml():
     for wrong in ("a", "a=", "=1", "a=[1"):
         with pytest.raises(SettingsError, match="expected key=value"):
             parse_values([wrong])
+
+
+def test_the_best_is_spelled_as_a_run_takes_it():
+    choice = {"a": None, "b": [1, 2], "c": "solve", "d": 0.5, "e": True}
+    items = shlex.split(_spell(choice))
+    assert parse_overrides(item for item in items if item != "--set") == choice
 
 
 def test_the_command_prints_the_best_first(tmp_path, capsys):

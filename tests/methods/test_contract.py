@@ -11,7 +11,7 @@ from benchmark.core import Run
 from benchmark.gate import check_method
 from benchmark.leaderboard.names import is_reference
 from benchmark.registry import registry
-from benchmark.settings import SettingsError, keys, resolve
+from benchmark.settings import SettingsError, covers, keys, resolve
 from methods import METHODS
 from tests.methods.small import generators, load
 
@@ -105,7 +105,7 @@ def other(value, hint):
 def with_other_sampling(settings, names):
     """The settings with all that predict alone reads changed."""
     changed = []
-    for key in (k for k in keys(settings) if any(k == n or k.startswith(f"{n}.") for n in names)):
+    for key in (k for k in keys(settings) if covers(names, k)):
         *path, last = key.split(".")
         owner = reduce(getattr, path, settings)
         try:
@@ -113,7 +113,7 @@ def with_other_sampling(settings, names):
         except SettingsError:  # at odds with another setting
             continue
         changed.append(key)
-    assert {n for n in names if any(k == n or k.startswith(f"{n}.") for k in changed)} == set(names)
+    assert all(any(covers([name], key) for key in changed) for name in names)
     return settings
 
 
