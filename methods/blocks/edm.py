@@ -55,9 +55,10 @@ class Edm:
     @property
     def remark(self) -> str | None:
         """What a table must say of very few steps: a sample is then hardly more than the mean of what is possible."""
-        return (
-            None if self.steps > 2 else f"sampled in {self.steps} steps, trained at high noise: close to a regression"
-        )
+        if self.steps > 2:
+            return None
+        noise = ", trained at high noise" if self.law == "lognormal" and self.log_mean > 0 else ""
+        return f"sampled in {self.steps} step{'s' * (self.steps > 1)}{noise}: close to a regression"
 
 
 SAMPLING = ("edm.sampler", "edm.steps", "edm.sigma_min", "edm.sigma_max", "edm.rho")  # no part of the training

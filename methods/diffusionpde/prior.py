@@ -85,7 +85,7 @@ class PairNet(nn.Module):
 
 
 def encode_label(label: Tensor, kinds: int, labels: Labels) -> Tensor:
-    """(B,) below `kinds` -> (B, kinds), or as sines and cosines of 1 .. 2^7 quarter turns a kind's share: (B, 16)."""
+    """(B,) below `kinds` -> one-hot (B, kinds), or sin and cos of 2^k (pi / 2) label / kinds, k = 0 .. 7: (B, 16)."""
     if labels == "onehot":
         return one_hot(label, kinds)
     angles = torch.pi / 2 * label[:, None] / kinds * 2 ** torch.arange(WAVES, device=label.device)

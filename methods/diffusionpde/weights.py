@@ -1,4 +1,4 @@
-"""Guidance weights: those of DiffusionPDE's code and paper, and units for the smaller profiles.
+"""Guidance weights: those of DiffusionPDE's code and paper, and those chosen for profile laptop.
 
 The published ones belong to losses in physical units,
 

@@ -77,7 +77,6 @@ LAPTOP = Settings(
 SMOKE = replace(  # two steps from a high noise level: hardly more than a regression, but it runs all there is
     LAPTOP,
     architecture=Architecture(replace(SMALL, width=16, attention=(4,)), heads=4, patch=4, width=32, layers=1),
-    edm=replace(LAPTOP.edm, steps=2),
     ensemble=2,
     training=Training(steps=100, batch=16, optimiser=Optimiser(lr=5e-3, warmup=5), ema=0.9, validations=2),
     validation=16,
@@ -153,7 +152,7 @@ class Zhuang(Generative):
         return seen if self.settings.clean else torch.zeros_like(seen)
 
     def prepared(self, known: Tensor, y: Tensor, seen: Tensor) -> Denoise:
-        """D(x, sigma) of members x (N, E, C, H, W); the condition is encoded once. Observed pixels stay observed."""
+        """D(x, sigma) of members x (N, E, C, H, W); the condition is encoded once. Pixels that are held stay y."""
         net: ConditionalUNet = self.net_.net
         condition, held = net.condition(known, seen[:, 0].to(known.dtype)), self._held(seen)
 
