@@ -68,8 +68,8 @@ def sampling_keys(cell: Resolved) -> list[str]:
     return [key for key in keys(cell.settings) if covers(cell.method.sampling_settings, key)]
 
 
-def sweep(request: Request, values: Values, progress: Callable[[str, float], None]) -> Iterator[Trial]:
-    """Each choice's errors on the first `request.limit` trajectories of `valid`, for all tasks of the request."""
+def plan_sweep(request: Request, values: Values) -> tuple[list[Resolved], list[tuple[dict[str, Any], Any]]]:
+    """A cell for each task of the request, and every choice with its settings; what cannot be is refused here."""
     resolver = Resolver.of(request)
     resolver.check_changes()
     method, dataset = (resolver.registry.check(kind, getattr(request, kind)[0]) for kind in ("methods", "datasets"))
@@ -77,7 +77,12 @@ def sweep(request: Request, values: Values, progress: Callable[[str, float], Non
     cells = [resolver.resolve(Cell(method, task, dataset, request.profile, request.seeds[0])) for task in tasks]
     for cell in cells:
         _check(cell)
-    chosen = combinations(cells[0], values)
+    return cells, combinations(cells[0], values)
+
+
+def sweep(request: Request, values: Values, progress: Callable[[str, float], None]) -> Iterator[Trial]:
+    """Each choice's errors on the first `request.limit` trajectories of `valid`, for all tasks of the request."""
+    cells, chosen = plan_sweep(request, values)
     trials = [_Tried(cell, request, progress) for cell in cells]
     for choice, settings in chosen:
         yield _trial(choice, settings, trials)

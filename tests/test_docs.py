@@ -4,14 +4,18 @@
 """
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
+from benchmark.cli import main, parser
+from benchmark.cli.sweep import make_request
 from benchmark.leaderboard.names import DATASETS, METHODS, ordered
 from benchmark.leaderboard.names import TASKS as ALL_TASKS
 from benchmark.leaderboard.text import number
 from benchmark.records import read_record, record_paths
+from benchmark.sweep import parse_values, plan_sweep
 
 ROOT = Path(__file__).parent.parent
 README, GENERATIVE = ROOT / "README.md", ROOT / "methods" / "GENERATIVE.md"
@@ -88,6 +92,26 @@ def test_links_within_the_repository(path):
     targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", path.read_text())
     missing = [t for t in targets if not (path.parent / t).exists()]
     assert not missing
+
+
+def commands() -> list[str]:
+    """Every `run` and `sweep` of a code block, without comments, those with a file of the reader's left out."""
+    fence = re.compile(r"^```\w*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+    blocks = [block for path in documents() for block in fence.findall(path.read_text())]
+    lines = [line.split("#")[0].strip() for b in blocks for line in b.replace("\\\n", " ").splitlines()]
+    found = [line[line.index("python -m benchmark") :] for line in lines if "python -m benchmark" in line]
+    return [c for c in dict.fromkeys(found) if re.match(r"\S+ -m benchmark (run|sweep)", c) and "--plugin" not in c]
+
+
+@pytest.mark.parametrize("command", commands())
+def test_a_documented_command_is_accepted(command, tmp_path, capsys):
+    arguments = [*shlex.split(command)[3:], "--data", str(tmp_path / "data"), "--runs", str(tmp_path / "runs")]
+    if arguments[0] == "run":
+        assert main([*arguments, "--dry-run", "--output", str(tmp_path / "results")]) == 0, capsys.readouterr().err
+        return
+    parsed = parser(["sweep"]).parse_args(arguments)
+    cells, choices = plan_sweep(make_request(parsed), parse_values(parsed.vary))
+    assert cells and len(choices) > 1
 
 
 @pytest.mark.parametrize("path", WRITTEN, ids=lambda p: p.name)
