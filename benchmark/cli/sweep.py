@@ -12,7 +12,7 @@ from typing import Any
 from benchmark.cli.arguments import add_data, add_json, add_plugin, add_profile, add_set, add_verb, data_root, names
 
 EXAMPLES = """  python -m benchmark sweep --method diffusionpde --task cont_3 --vary physics=0,1 --vary observation=1,2
-  python -m benchmark sweep --method eci --task cont_3,fwd_partial --dataset helmholtz --vary bound=4,8,null
+  python -m benchmark sweep --method eci --task cont_3,fwd_partial --dataset helmholtz --vary bound=2,3,null
   python -m benchmark sweep --method shu --task cont_3 --vary restarts.time=200,400 --vary restarts.starts=1,3
 """
 
