@@ -64,11 +64,9 @@ def resolve(settings: T, overrides: Mapping[str, Any], owner: str = "settings") 
 
     `owner` is named in messages.
     """
-    return (
-        _apply(settings, {tuple(key.split(".")): value for key, value in overrides.items()}, owner)
-        if overrides
-        else settings
-    )
+    if not overrides:  # a method without settings has nothing to replace
+        return settings
+    return _apply(settings, {tuple(key.split(".")): value for key, value in overrides.items()}, owner)
 
 
 def has(settings: Any, key: str) -> bool:
