@@ -18,8 +18,8 @@ import torch
 from torch import Tensor
 
 from benchmark.core import Dataset, Grid, Sizes, Split
-from benchmark.equation import Equation
-from benchmark.operators import Derivative
+from benchmark.core.equation import Equation
+from benchmark.core.operators import Derivative
 from datasets.random_fields import generator, uniform
 
 REACTION = {"calibrated": 15100.0, "paper": 220.0**2}  # g2 at 128 points

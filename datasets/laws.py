@@ -16,8 +16,8 @@ from scipy.integrate import simpson
 from torch import Tensor
 
 from benchmark.core import Grid, Trajectories
-from benchmark.equation import Equation
-from benchmark.operators import Fourier
+from benchmark.core.equation import Equation
+from benchmark.core.operators import Fourier
 from datasets.allen_cahn import AllenCahnEquation
 from datasets.helmholtz import HelmholtzEquation
 from datasets.vorticity import VorticityEquation

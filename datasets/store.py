@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from benchmark.core import Dataset, Grid, Split, Trajectories
-from benchmark.equation import Equation
+from benchmark.core.equation import Equation
 from datasets.layout import DataError, Field, locate_fields, recipe, split_path
 from datasets.writer import fingerprint
 

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from benchmark.core import Dataset, Grid, Trajectories
-from benchmark.equation import Equation
+from benchmark.core.equation import Equation
 from datasets.bands import bands, statistic
 from datasets.laws import Law, laws
 from datasets.layout import DataError, Field, field_shapes, locate_fields, recipe

@@ -25,8 +25,8 @@ import torch
 from torch import Tensor
 
 from benchmark.core import Grid
-from benchmark.equation import Equation
-from benchmark.operators import Derivative, Fourier
+from benchmark.core.equation import Equation
+from benchmark.core.operators import Derivative, Fourier
 
 
 class VorticityFlow:

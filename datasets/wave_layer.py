@@ -20,8 +20,8 @@ import torch
 from torch import Tensor
 
 from benchmark.core import Dataset, Grid, Sizes, Split
-from benchmark.equation import Equation
-from benchmark.operators import Derivative
+from benchmark.core.equation import Equation
+from benchmark.core.operators import Derivative
 from datasets.random_fields import generator, uniform
 
 WIDTH = {"calibrated": 0.5, "paper": 1.0}  # sigma of a pulse = WIDTH * s, s uniform in `widths`

@@ -18,11 +18,11 @@ import torch
 from torch import Tensor, nn
 
 from benchmark.core import Grid
-from methods.blocks.budget import LAPTOP_SECONDS, Training
-from methods.blocks.deepxde_networks import deeponet
-from methods.blocks.given import Told
-from methods.blocks.observed import Observed
-from methods.blocks.optimiser import Optimiser
+from methods.blocks.training.budget import LAPTOP_SECONDS, Training
+from methods.blocks.networks.deepxde import deeponet
+from methods.blocks.conditioning import Told
+from methods.blocks.training.examples import Observed
+from methods.blocks.training.optimiser import Optimiser
 from methods.blocks.regressor import RegressionSettings, Regressor, Shape, relative_l2
 
 KERNEL = 5

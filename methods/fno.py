@@ -23,9 +23,9 @@ import torch
 from torch import Tensor, nn
 
 from benchmark.core import Dataset, Grid, Task
-from methods.blocks.budget import LAPTOP_SECONDS, Training
-from methods.blocks.given import Told
-from methods.blocks.optimiser import Optimiser
+from methods.blocks.training.budget import LAPTOP_SECONDS, Training
+from methods.blocks.conditioning import Told
+from methods.blocks.training.optimiser import Optimiser
 from methods.blocks.regressor import RegressionSettings, Regressor, Shape
 
 Form = Literal["3d", "2d", "recurrent"]

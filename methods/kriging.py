@@ -15,9 +15,9 @@ import torch
 from torch import Tensor
 
 from benchmark.core import Grid, Method, Prediction, Problem, Run, Task, TrajectorySet
-from methods.blocks.bases import make_basis
-from methods.blocks.covariance import as_frames, as_video, estimate, isotropic
-from methods.blocks.gaussian_process import Prior, Sensing, posterior
+from methods.blocks.gaussian.bases import make_basis
+from methods.blocks.gaussian.covariance import as_frames, as_video, estimate, isotropic
+from methods.blocks.gaussian.process import Prior, Sensing, posterior
 from methods.blocks.rollout import rollout
 
 

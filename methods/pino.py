@@ -25,7 +25,7 @@ from torch import Tensor, nn
 from benchmark.core import Dataset, Problem, Run, Task, TrajectorySet
 from methods import fno
 from methods.blocks.lbfgs import minimise
-from methods.blocks.observed import Observed, fixed_examples
+from methods.blocks.training.examples import Observed, fixed_examples
 from methods.blocks.regressor import relative_l2
 
 

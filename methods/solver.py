@@ -21,8 +21,8 @@ import torch
 from torch import Tensor
 
 from benchmark.core import Method, Prediction, Problem, Run, Task, TrajectorySet
-from methods.blocks.covariance import as_frames
-from methods.blocks.gaussian_process import Prior
+from methods.blocks.gaussian.covariance import as_frames
+from methods.blocks.gaussian.process import Prior
 from methods.blocks.lbfgs import minimise
 from methods.kriging import Kriging
 from methods.kriging import Settings as KrigingSettings

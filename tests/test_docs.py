@@ -14,8 +14,8 @@ from benchmark.cli.sweep import make_request
 from benchmark.leaderboard.names import DATASETS, METHODS, ordered
 from benchmark.leaderboard.names import TASKS as ALL_TASKS
 from benchmark.leaderboard.text import number
-from benchmark.records import read_record, record_paths
-from benchmark.sweep import parse_values, plan_sweep
+from benchmark.records.record import read_record, record_paths
+from benchmark.tools.sweep import parse_values, plan_sweep
 
 ROOT = Path(__file__).parent.parent
 README, GENERATIVE = ROOT / "README.md", ROOT / "methods" / "GENERATIVE.md"

@@ -22,8 +22,8 @@ def add(verbs: argparse._SubParsersAction) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    from benchmark.gate import check_method
-    from benchmark.registry import registry
+    from benchmark.planning.registry import registry
+    from benchmark.tools.gate import check_method
 
     is_file = arguments.method.endswith(".py")
     plugins = [*arguments.plugin, *([Path(arguments.method)] if is_file else [])]

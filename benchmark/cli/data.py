@@ -63,8 +63,8 @@ def _add_own(action: argparse.ArgumentParser, name: str) -> None:
 
 def chosen(arguments: argparse.Namespace, profile: str | None = None) -> list[Dataset]:
     """The datasets asked for, with the profile's settings and --set applied."""
-    from benchmark.registry import near, registry
-    from benchmark.settings import parse_overrides, resolve
+    from benchmark.planning.registry import near, registry
+    from benchmark.planning.settings import parse_overrides, resolve
 
     known = registry(arguments.plugin)
     names = known.names("datasets") if arguments.dataset == "all" else [known.check("datasets", arguments.dataset)]
@@ -157,7 +157,7 @@ def plot(arguments: argparse.Namespace) -> int:
 
 
 def calibrate(arguments: argparse.Namespace) -> int:
-    from benchmark.calibrate import calibration
+    from benchmark.tools.calibrate import calibration
 
     root = data_root(arguments.data)
     pairs = list(zip(chosen(arguments), chosen(arguments, "paper"), strict=True))
@@ -167,7 +167,7 @@ def calibrate(arguments: argparse.Namespace) -> int:
 
 
 def import_(arguments: argparse.Namespace) -> int:
-    from benchmark.settings import parse_overrides, resolve
+    from benchmark.planning.settings import parse_overrides, resolve
     from datasets.layout import split_path
     from datasets.official import ImportSettings, import_official
 

@@ -50,7 +50,7 @@ def execute(arguments: argparse.Namespace) -> int:
 def _machine() -> dict[str, Any]:
     import torch
 
-    from benchmark.provenance import cores, cpu_model
+    from benchmark.running.provenance import cores, cpu_model
 
     gpus = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
@@ -86,7 +86,7 @@ def _attention() -> str:
     """Which backend neighbourhood attention uses here, and why."""
     import torch
 
-    from methods.blocks.neighbourhood import attention_backend
+    from methods.blocks.networks.neighbourhood import attention_backend
 
     return attention_backend(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
 
@@ -104,7 +104,7 @@ def _data(root: Path) -> dict[str, Any]:
 
 
 def _plugins() -> list[str]:
-    from benchmark.registry import registry
+    from benchmark.planning.registry import registry
 
     known = registry()
     foreign = [f"{kind[:-1]} {name} from {o}" for (kind, name), o in known.origin.items() if o != "the suite"]

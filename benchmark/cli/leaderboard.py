@@ -30,7 +30,7 @@ def add(verbs: argparse._SubParsersAction) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     from benchmark.leaderboard import write_leaderboard
-    from benchmark.registry import near
+    from benchmark.planning.registry import near
 
     formats = FORMATS if arguments.format == "all" else names([arguments.format])
     for name in formats:
@@ -54,8 +54,8 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def show_study(arguments: argparse.Namespace, formats: Sequence[str]) -> int:
-    from benchmark.cli.run import suite_path
-    from benchmark.studies import RENDERERS, compare, read_study
+    from benchmark.leaderboard.studies import RENDERERS, compare
+    from benchmark.planning.suites import read_study, suite_path
 
     path = suite_path(arguments.suite)
     study = read_study(path)

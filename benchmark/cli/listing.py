@@ -28,7 +28,7 @@ def add(verbs: argparse._SubParsersAction) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    from benchmark.registry import registry
+    from benchmark.planning.registry import registry
 
     known = registry(arguments.plugin)
     found = {kind: _lines(known, kind) for kind in ([arguments.kind] if arguments.kind else KINDS)}
@@ -49,16 +49,14 @@ def _lines(known, kind: str) -> dict[str, str]:
     if kind == "profiles":
         return PROFILE_LINES
     if kind == "suites":
+        from benchmark.planning.registry import suite_files
+
         return {path.stem: _title(path) for path in suite_files()}
     if kind == "tasks":
         import tasks
 
         return {name: tasks.SUMMARIES.get(name, "") for name in known.names(kind)}
     return {name: _summary(known.tables[kind][name]) for name in known.names(kind)}
-
-
-def suite_files() -> list[Path]:
-    return sorted((Path(__file__).parent.parent / "suites").glob("*.yaml"))
 
 
 def _title(path: Path) -> str:

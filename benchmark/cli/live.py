@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
-    from benchmark.workers import Event
+    from benchmark.running.pool import Event
 
 
 class Live:

@@ -62,7 +62,7 @@ def add(verbs: argparse._SubParsersAction) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    from benchmark.plan import plan
+    from benchmark.planning.plan import plan
 
     requests = make_requests(arguments)
     planned = {variant: plan(request) for variant, request in requests.items()}
@@ -82,12 +82,12 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def _engine(arguments: argparse.Namespace) -> Any:
     """What runs the cells: processes here, or jobs on a cluster."""
-    from benchmark.workers import execute as execute_here
+    from benchmark.running.pool import execute as execute_here
 
     if arguments.executor == "local":
         return execute_here
-    from benchmark.settings import read_yaml
-    from benchmark.slurm import execute_on_cluster
+    from benchmark.planning.settings import read_yaml
+    from benchmark.running.slurm import execute_on_cluster
 
     if not shutil.which("sbatch"):
         raise ValueError(
@@ -98,7 +98,8 @@ def _engine(arguments: argparse.Namespace) -> Any:
 
 
 def make_request(arguments: argparse.Namespace) -> Any:
-    from benchmark.request import Request, read_suite
+    from benchmark.planning.request import Request
+    from benchmark.planning.suites import read_suite, suite_path
 
     values: dict[str, Any] = read_suite(suite_path(arguments.suite)) if arguments.suite else {}
     for key in ("method", "task", "dataset"):
@@ -121,7 +122,7 @@ def make_request(arguments: argparse.Namespace) -> Any:
 
 def make_requests(arguments: argparse.Namespace) -> dict[str, Any]:
     """One request under the name "", or one for each variant of a study."""
-    from benchmark.studies import read_study
+    from benchmark.planning.suites import read_study, suite_path
 
     request = make_request(arguments)
     study = read_study(suite_path(arguments.suite)) if arguments.suite else None
@@ -132,19 +133,6 @@ def _seed(text: str) -> int:
     if not text.isdigit():
         raise ValueError(f"--seed: expected numbers like 0,1,2, got {text!r}")
     return int(text)
-
-
-def suite_path(name: str) -> Path:
-    """A file, or the name of a suite that comes with the package."""
-    from benchmark.cli.listing import suite_files
-    from benchmark.registry import near
-
-    known = {path.stem: path for path in suite_files()}
-    if name in known:
-        return known[name]
-    if not Path(name).is_file():
-        raise ValueError(f"unknown suite {name!r}{near(name, known)}; or give a YAML file")
-    return Path(name)
 
 
 def show_plan(planned: dict[str, list[Any]], as_json: bool) -> int:
@@ -219,7 +207,7 @@ def references_beside(records: list[dict[str, Any]], results: Path) -> list[tupl
     chaotic flow its trajectories, are others.
     """
     from benchmark.leaderboard.names import REFERENCES
-    from benchmark.records import Cell, RecordError, read_record
+    from benchmark.records.record import Cell, RecordError, read_record
 
     def scored_on(record: dict[str, Any]) -> tuple[Any, ...]:
         settings, provenance = record["settings"], record["provenance"]

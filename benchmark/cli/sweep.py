@@ -44,7 +44,7 @@ def add(verbs: argparse._SubParsersAction) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     from benchmark.cli.progress import Progress
-    from benchmark.sweep import parse_values, sweep
+    from benchmark.tools.sweep import parse_values, sweep
 
     request, values = make_request(arguments), parse_values(arguments.vary)
     trials, code = [], 0
@@ -73,7 +73,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def make_request(arguments: argparse.Namespace) -> Any:
-    from benchmark.request import Request
+    from benchmark.planning.request import Request
 
     return Request(
         (arguments.method,), names(arguments.task), (arguments.dataset,), (arguments.seed,), arguments.profile,

@@ -11,7 +11,7 @@ from benchmark.leaderboard.collect import Record, read_records
 from benchmark.leaderboard.columns import Column, build_column
 from benchmark.leaderboard.names import DATASETS, FAMILIES, METHODS, OTHER, TASKS, family_of, ordered
 from benchmark.leaderboard.overview import Overview, build_overview
-from benchmark.records import PROFILES
+from benchmark.records.record import PROFILES
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmark.records import Cell, RecordError, read_record, record_paths
+from benchmark.records.record import Cell, RecordError, read_record, record_paths
 
 HEADLINE = "rel_l2"
 _HEADLINE_OBJECT = re.compile(r'"rel_l2"\s*:\s*\{[^{}]*\}')

@@ -60,6 +60,6 @@ def lowest(entries: Iterable[Entry]) -> frozenset[str]:
 def _alike(learned: Sequence[Entry]) -> frozenset[str]:
     if len(learned) < 2:
         return frozenset()
-    from benchmark.stats import not_distinguishable
+    from benchmark.scoring.stats import not_distinguishable
 
     return frozenset(not_distinguishable({entry.method: list(entry.values) for entry in learned}))

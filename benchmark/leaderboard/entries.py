@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmark.leaderboard.collect import Basis, Record
-from benchmark.records import STATES
+from benchmark.records.record import STATES
 
 MISSING = "missing"
 NO_RECORD = "no record"
@@ -87,7 +87,7 @@ def _interval(used: Sequence[Record]) -> tuple[float, float, float]:
     if len(used) == 1:
         score, scale = used[0].headline, used[0].percent
         return scale * score["mean"], scale * score["low"], scale * score["high"]
-    from benchmark.stats import hierarchical_interval
+    from benchmark.scoring.stats import hierarchical_interval
 
     mean = sum(record.percent * record.headline["mean"] for record in used) / len(used)
     low, high = hierarchical_interval([record.values for record in used])

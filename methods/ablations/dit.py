@@ -14,8 +14,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from methods.blocks.tables import table
-from methods.blocks.tiles import Triple
+from methods.blocks.networks.tables import table
+from methods.blocks.networks.tiles import Triple
 from methods.videopde.layers import merge, split
 
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from benchmark.core import Problem
 from methods.ablations.concat import SOURCE
-from methods.blocks.tiles import Triple
+from methods.blocks.networks.tiles import Triple
 from methods.videopde.method import VideoPDE
 from methods.videopde.model import HVDiT
 

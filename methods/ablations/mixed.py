@@ -14,8 +14,8 @@ from torch import Tensor
 from benchmark.core import Problem
 from methods.ablations.concat import Concat
 from methods.ablations.dit import DiT
-from methods.blocks.edm import Denoiser
-from methods.blocks.tiles import Triple
+from methods.blocks.diffusion.edm import Denoiser
+from methods.blocks.networks.tiles import Triple
 from methods.videopde.method import VideoPDE
 
 

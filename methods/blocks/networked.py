@@ -15,8 +15,8 @@ import torch
 from torch import Tensor, nn
 
 from benchmark.core import Grid, Method, Prediction, Problem, Task, Trajectories, TrajectorySet
-from methods.blocks.batches import derived_seed
-from methods.blocks.checkpoint import load_weights, tensors
+from methods.blocks.training.batches import derived_seed
+from methods.blocks.training.checkpoint import load_weights, tensors
 from methods.blocks.normaliser import Normaliser
 from methods.blocks.rollout import WINDOWS, rollout, windows
 

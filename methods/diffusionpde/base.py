@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from benchmark.core import Dataset, Grid, Problem, Run, Task, TrajectorySet
-from methods.blocks.budget import Training
-from methods.blocks.edm import SAMPLING, Denoise, karras_sigmas
-from methods.blocks.guidance import Term, sample_guided
+from methods.blocks.training.budget import Training
+from methods.blocks.diffusion.edm import SAMPLING, Denoise, karras_sigmas
+from methods.blocks.diffusion.guidance import Term, sample_guided
 from methods.blocks.networked import NOMINAL, Sampled, count, draw_noise
 from methods.blocks.normaliser import SIGMA_DATA, Normaliser
 from methods.diffusionpde.prior import PairNet, Pairs, fit_prior, make_net

@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 
 from benchmark.core import Dataset, Problem, Task
-from methods.blocks.edm import Denoise, Denoiser
-from methods.blocks.guidance import Term
+from methods.blocks.diffusion.edm import Denoise, Denoiser
+from methods.blocks.diffusion.guidance import Term
 from methods.diffusionpde import settings
 from methods.diffusionpde.base import PairMethod, Plan
 from methods.diffusionpde.prior import Pairs

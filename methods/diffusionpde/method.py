@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 
 from benchmark.core import Dataset, Grid, Problem, Task
-from methods.blocks.edm import Denoiser
-from methods.blocks.guidance import Term
+from methods.blocks.diffusion.edm import Denoiser
+from methods.blocks.diffusion.guidance import Term
 from methods.diffusionpde.base import PairMethod, Plan
 from methods.diffusionpde.prior import Pairs
 from methods.diffusionpde.settings import LAPTOP, SMOKE, Settings

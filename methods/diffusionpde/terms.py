@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from benchmark.core import Grid, TrajectorySet
-from benchmark.equation import Equation
-from methods.blocks.guidance import Term
+from benchmark.core.equation import Equation
+from methods.blocks.diffusion.guidance import Term
 from methods.blocks.normaliser import Normaliser
 
 PIECE = 16  # trajectories read at once

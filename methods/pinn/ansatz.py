@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 
 from benchmark.core import Grid, Problem
-from benchmark.equation import Equation
-from benchmark.operators import on_grid
+from benchmark.core.equation import Equation
+from benchmark.core.operators import on_grid
 from methods.pinn.jets import VALUE, Axes
 from methods.pinn.points import Points
 

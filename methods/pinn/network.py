@@ -8,7 +8,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from methods.blocks.deepxde_networks import fnn
+from methods.blocks.networks.deepxde import fnn
 from methods.pinn.jets import Axes, tanh
 
 

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from benchmark.core import Grid
-from benchmark.equation import Equation
-from benchmark.operators import Fourier
+from benchmark.core.equation import Equation
+from benchmark.core.operators import Fourier
 from methods.pinn.jets import Axes
 
 

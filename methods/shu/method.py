@@ -17,13 +17,13 @@ import torch
 from torch import Tensor, nn
 
 from benchmark.core import Dataset, Grid, Problem, Task
-from methods.blocks.budget import LAPTOP_SECONDS, Training
+from methods.blocks.training.budget import LAPTOP_SECONDS, Training
 from methods.blocks.generative import Clips, Generative
-from methods.blocks.given import filled
+from methods.blocks.conditioning import filled
 from methods.blocks.networked import draw_noise
 from methods.blocks.normaliser import SIGMA_DATA
-from methods.blocks.optimiser import Optimiser
-from methods.blocks.unet import SHU, Architecture, UNet
+from methods.blocks.training.optimiser import Optimiser
+from methods.blocks.networks.unet import SHU, Architecture, UNet
 from methods.shu.ddpm import Schedule, Target, antithetic, ddim, noise_of, noised, target_of
 
 FRAMES = 3  # of a window

@@ -12,8 +12,8 @@ import math
 import torch
 from torch import Tensor
 
-from methods.blocks.tables import table
-from methods.blocks.tiles import Triple
+from methods.blocks.networks.tables import table
+from methods.blocks.networks.tiles import Triple
 
 
 def places(grid: Triple) -> tuple[Tensor, Tensor, Tensor]:

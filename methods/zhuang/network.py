@@ -16,8 +16,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from benchmark.core import Grid
-from methods.blocks.unet import NEARLY_ZERO, UNet, normalisation
-from methods.blocks.unet import Architecture as UNetArchitecture
+from methods.blocks.networks.unet import NEARLY_ZERO, UNet, normalisation
+from methods.blocks.networks.unet import Architecture as UNetArchitecture
 
 DIFFUSERS = UNetArchitecture(  # the 128^2 configuration: attention on all levels but the first
     width=128,

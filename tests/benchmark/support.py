@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmark.request import Request
+from benchmark.planning.request import Request
 
 TOY = Path(__file__).with_name("toy.py")
 TIMINGS = ("fit_seconds", "fit_cached", "predict_seconds", "peak_memory_mb")

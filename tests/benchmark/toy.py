@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import torch
 
 from benchmark.core import Dataset, Grid, Method, Prediction, Sizes
-from benchmark.equation import Equation
+from benchmark.core.equation import Equation
 
 
 def log(*words: object) -> None:

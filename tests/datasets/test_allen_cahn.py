@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from benchmark.core import Grid
-from benchmark.operators import Autograd, CentralDifference, Fourier
+from benchmark.core.operators import Autograd, CentralDifference, Fourier
 from datasets.allen_cahn import AllenCahn, AllenCahnEquation
 from tests.datasets.physics import make, orders, relative
 

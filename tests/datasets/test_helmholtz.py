@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from benchmark.core import Grid
-from benchmark.operators import Autograd
+from benchmark.core.operators import Autograd
 from datasets.helmholtz import Helmholtz, HelmholtzEquation
 from tests.datasets.physics import make, orders
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from benchmark.operators import Fourier
+from benchmark.core.operators import Fourier
 from datasets.kolmogorov import Kolmogorov
 from datasets.random_fields import generator, periodic_modes
 from tests.datasets.physics import make, orders, relative

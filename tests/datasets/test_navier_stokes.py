@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from benchmark.core import Grid
-from benchmark.operators import Autograd, Fourier
+from benchmark.core.operators import Autograd, Fourier
 from datasets.navier_stokes import NavierStokes
 from datasets.random_fields import generator, periodic_modes
 from tests.datasets.physics import make, orders, relative

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from benchmark.core import Dataset, Grid
-from benchmark.operators import Fourier
+from benchmark.core.operators import Fourier
 from datasets.allen_cahn import AllenCahn
 from datasets.generate import ensure_data
 from datasets.helmholtz import Helmholtz

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from benchmark.core import Grid
-from benchmark.operators import Fourier
+from benchmark.core.operators import Fourier
 from datasets.vorticity import VorticityFlow
 from tests.datasets.physics import orders, relative
 

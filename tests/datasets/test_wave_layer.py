@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from benchmark.core import Grid
-from benchmark.operators import Autograd, CentralDifference
+from benchmark.core.operators import Autograd, CentralDifference
 from datasets.wave_layer import WaveLayer, WaveLayerEquation, leapfrog
 from tests.datasets.physics import make, orders, relative
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 
 from benchmark.core import Dataset, Grid, Sizes, Trajectories
-from benchmark.equation import Equation
+from benchmark.core.equation import Equation
 
 
 class Heat(Equation):

@@ -7,7 +7,7 @@ from functools import cache
 import torch
 
 from benchmark.core import Dataset, Trajectories
-from benchmark.registry import registry
+from benchmark.planning.registry import registry
 
 
 def load(dataset: Dataset, split: str, frames: int | None = None) -> Trajectories:

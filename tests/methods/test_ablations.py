@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from benchmark.core import Run
-from benchmark.registry import registry
+from benchmark.planning.registry import registry
 from methods.ablations.concat import Concat
 from methods.ablations.dit import Architecture, DiT, pad_end, positions
 from methods.ablations.hierarchical import Hierarchical

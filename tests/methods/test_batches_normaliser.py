@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from benchmark.core import Grid, Trajectories
-from methods.blocks.batches import ShuffledBatches, ahead, derived_seed
+from methods.blocks.training.batches import ShuffledBatches, ahead, derived_seed
 from methods.blocks.normaliser import Normaliser
 from tests.methods.heat import Heat
 

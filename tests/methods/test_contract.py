@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from benchmark.core import Run
-from benchmark.gate import check_method
 from benchmark.leaderboard.names import is_reference
-from benchmark.registry import registry
-from benchmark.settings import SettingsError, covers, keys, resolve
+from benchmark.planning.registry import registry
+from benchmark.planning.settings import SettingsError, covers, keys, resolve
+from benchmark.tools.gate import check_method
 from methods import METHODS
 from tests.methods.small import generators, load
 

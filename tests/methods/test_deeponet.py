@@ -5,10 +5,10 @@ import pytest
 import torch
 
 from benchmark.core import Run
-from benchmark.registry import registry
-from methods.blocks.given import Told
+from benchmark.planning.registry import registry
+from methods.blocks.conditioning import Told
 from methods.blocks.networked import count
-from methods.blocks.observed import Observed
+from methods.blocks.training.examples import Observed
 from methods.blocks.regressor import NOMINAL, relative_l2
 from methods.deeponet import LAPTOP, SMOKE, Architecture, BranchTrunk, DeepONet, trunk_points
 from tasks import observation as tasks

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from methods.blocks.deepxde_networks import deeponet, fnn, load_deepxde, unit_points
+from methods.blocks.networks.deepxde import deeponet, fnn, load_deepxde, unit_points
 
 ROOT = Path(__file__).parents[2]
 
@@ -27,7 +27,7 @@ def process():
         "random": random.getstate(), "numpy": str(np.random.get_state()), "torch": torch.get_rng_state().tolist(),
         "modes": torch._C._len_torch_function_stack(), "threads": torch.get_num_threads(),
     }}
-from methods.blocks.deepxde_networks import deeponet, fnn, load_deepxde, unit_points
+from methods.blocks.networks.deepxde import deeponet, fnn, load_deepxde, unit_points
 assert "deepxde" not in sys.modules, "imported before it is used"
 old = process()
 deepxde = load_deepxde()

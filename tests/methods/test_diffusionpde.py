@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from benchmark.core import Run
-from benchmark.registry import registry
-from methods.blocks.guidance import Guidance
+from benchmark.planning.registry import registry
+from methods.blocks.diffusion.guidance import Guidance
 from methods.blocks.networked import NOMINAL
 from methods.diffusionpde.method import DiffusionPDE, assemble
 from methods.diffusionpde.prior import PairBatches, PairNet, Pairs, cut, encode_label

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from benchmark.core import Run
-from benchmark.registry import registry
+from benchmark.planning.registry import registry
 from methods.diffusionpde.ext import DiffusionPDEExt, Settings, mixing
 from tests.methods.small import generators, smoke
 
@@ -52,7 +52,7 @@ def test_the_denoiser_mixes_what_the_pairs_say():
     with torch.no_grad():
         d = method.denoiser(given)(x, sigma)
         weights, expected = mixing(PAIRS, "symmetric"), torch.zeros_like(x)
-        from methods.blocks.edm import Denoiser
+        from methods.blocks.diffusion.edm import Denoiser
 
         net = Denoiser(method.net_["pair"])
         for p, pair in enumerate(PAIRS):

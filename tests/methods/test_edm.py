@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from methods.blocks.edm import (
+from methods.blocks.diffusion.edm import (
     EDM,
     HDIT,
     Denoiser,

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from benchmark.core import Run
-from benchmark.registry import registry
-from methods.blocks.checkpoint import load_weights, tensors
-from methods.blocks.given import Given, Told
+from benchmark.planning.registry import registry
+from methods.blocks.training.checkpoint import load_weights, tensors
+from methods.blocks.conditioning import Given, Told
 from methods.blocks.networked import count
 from methods.blocks.regressor import NOMINAL
 from methods.fno import FNO, LAPTOP, SMOKE, Architecture, OneShot, Recurrent, SpaceTime, operator

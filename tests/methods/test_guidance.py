@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from methods.blocks.edm import Edm, heun, karras_sigmas
-from methods.blocks.guidance import Guidance, Term, active, objective, sample_guided, solve
+from methods.blocks.diffusion.edm import Edm, heun, karras_sigmas
+from methods.blocks.diffusion.guidance import Guidance, Term, active, objective, sample_guided, solve
 from tests.speed.guided import one_at_a_time
 
 N, BATCH = 24, 6

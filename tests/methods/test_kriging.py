@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from benchmark.core import Grid, Problem, Run
-from methods.blocks.bases import make_basis
-from methods.blocks.covariance import as_frames, as_video, estimate, isotropic
-from methods.blocks.gaussian_process import Prior, Sensing, posterior
+from methods.blocks.gaussian.bases import make_basis
+from methods.blocks.gaussian.covariance import as_frames, as_video, estimate, isotropic
+from methods.blocks.gaussian.process import Prior, Sensing, posterior
 from methods.kriging import Kriging, Settings
 from tasks import observation as tasks
 from tests.methods.heat import HeatDataset

@@ -3,9 +3,9 @@ from importlib.util import find_spec
 import pytest
 import torch
 
-from methods.blocks import neighbourhood
-from methods.blocks.neighbourhood import attention_backend, neighbourhood_attention, neighbours
-from methods.blocks.tiles import Tiling, window_start
+from methods.blocks.networks import neighbourhood
+from methods.blocks.networks.neighbourhood import attention_backend, neighbourhood_attention, neighbours
+from methods.blocks.networks.tiles import Tiling, window_start
 
 GRIDS = [(1, 1, 1), (1, 4, 4), (2, 5, 9), (3, 8, 8), (5, 9, 11), (2, 17, 20)]
 KERNELS = [(1, 1, 1), (2, 7, 7), (2, 4, 4), (3, 3, 2), (1, 5, 1), (2, 5, 9), (9, 9, 99)]

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from benchmark.core import Grid, Problem
-from benchmark.operators import Autograd
-from benchmark.registry import registry
-from methods.blocks.deepxde_networks import fnn
+from benchmark.core.operators import Autograd
+from benchmark.planning.registry import registry
+from methods.blocks.networks.deepxde import fnn
 from methods.pinn.jets import Axes, tanh
 from methods.pinn.method import PINN, SMOKE, Settings, make_answer
 from methods.pinn.network import evaluate, start

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from benchmark.core import Problem, Run
-from methods.blocks.edm import Denoiser, Edm, dpmpp_2m, karras_sigmas
+from methods.blocks.diffusion.edm import Denoiser, Edm, dpmpp_2m, karras_sigmas
 from methods.blocks.networked import draw_noise
 from methods.blocks.normaliser import SIGMA_DATA
 from methods.diffusionpde.ext import DiffusionPDEExt

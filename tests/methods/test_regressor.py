@@ -6,13 +6,13 @@ import torch
 from torch import nn
 
 from benchmark.core import Run
-from benchmark.registry import registry
-from methods.blocks import checkpoint
-from methods.blocks.budget import Training
-from methods.blocks.given import Given, coordinates
+from benchmark.planning.registry import registry
+from methods.blocks.training import checkpoint
+from methods.blocks.training.budget import Training
+from methods.blocks.conditioning import Given, coordinates
 from methods.blocks.networked import count
 from methods.blocks.normaliser import Normaliser
-from methods.blocks.optimiser import Optimiser
+from methods.blocks.training.optimiser import Optimiser
 from methods.blocks.regressor import RegressionSettings, Regressor, relative_l2
 from tasks import observation as tasks
 from tests.methods.heat import HeatDataset

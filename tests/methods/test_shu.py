@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from benchmark.core import Grid
-from benchmark.registry import registry
+from benchmark.planning.registry import registry
 from methods.blocks.generative import Clips
 from methods.blocks.normaliser import SIGMA_DATA
 from methods.nearest import Nearest

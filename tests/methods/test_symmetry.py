@@ -3,10 +3,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from benchmark.registry import registry
-from methods.blocks.observed import Observed
-from methods.blocks.symmetry import Symmetries, Symmetry
-from methods.blocks.symmetry_search import find_symmetries
+from benchmark.planning.registry import registry
+from methods.blocks.training.examples import Observed
+from methods.blocks.training.symmetry import Symmetries, Symmetry
+from methods.blocks.training.symmetry_search import find_symmetries
 from tasks import observation as tasks
 from tests.methods.heat import HeatDataset
 from tests.methods.small import generators, load

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from methods.blocks.unet import SHU, Architecture, UNet
+from methods.blocks.networks.unet import SHU, Architecture, UNet
 
 SMALL = Architecture(width=16, multipliers=(1, 2), blocks=1, attention=(8,), dropout=0.0)
 LAYERS = replace(SMALL, groups=8, resample="layer", rescale=False, padding="circular")

@@ -5,11 +5,11 @@ import pytest
 import torch
 
 from benchmark.core import Run
-from benchmark.registry import registry
-from methods.blocks import checkpoint
-from methods.blocks.edm import Denoiser, sample
-from methods.blocks.observed import ObservedBatches, fixed_examples
-from methods.blocks.training_log import read_log
+from benchmark.planning.registry import registry
+from methods.blocks.training import checkpoint
+from methods.blocks.diffusion.edm import Denoiser, sample
+from methods.blocks.training.examples import ObservedBatches, fixed_examples
+from methods.blocks.training.log import read_log
 from methods.videopde.method import LAPTOP, SMOKE, VideoPDE, VideoPDEUnified, parameter_groups, prepared
 from tasks import observation as tasks
 from tests.methods.heat import HeatDataset

@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from benchmark.core import Run, Trajectories
-from benchmark.registry import registry
-from methods.blocks.budget import Training
-from methods.blocks.edm import Edm
-from methods.blocks.optimiser import Optimiser
+from benchmark.planning.registry import registry
+from methods.blocks.training.budget import Training
+from methods.blocks.diffusion.edm import Edm
+from methods.blocks.training.optimiser import Optimiser
 from methods.videopde.method import SMOKE, VideoPDE
 from methods.videopde.model import Architecture
 from tasks import observation as tasks

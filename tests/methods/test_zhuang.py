@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from benchmark.core import Grid
-from benchmark.registry import registry
-from methods.blocks.edm import sample
+from benchmark.planning.registry import registry
+from methods.blocks.diffusion.edm import sample
 from methods.blocks.voronoi import nearest_sensor
 from methods.zhuang.method import LAPTOP, SMOKE, Settings, Zhuang, random_sensors
 from methods.zhuang.network import Architecture, ConditionalUNet, positions

@@ -15,10 +15,10 @@ import torch
 from torch import nn
 
 from benchmark.core import Grid, Run, Trajectories
-from methods.blocks.batches import ShuffledBatches
-from methods.blocks.budget import Training
-from methods.blocks.optimiser import Optimiser
-from methods.blocks.train import fit_loop
+from methods.blocks.training.batches import ShuffledBatches
+from methods.blocks.training.budget import Training
+from methods.blocks.training.optimiser import Optimiser
+from methods.blocks.training.loop import fit_loop
 from tests.methods.heat import Heat
 
 SETTINGS = {

@@ -12,8 +12,8 @@ from importlib.util import find_spec
 
 import torch
 
-from methods.blocks.neighbourhood import neighbourhood_attention
-from methods.blocks.tiles import Triple
+from methods.blocks.networks.neighbourhood import neighbourhood_attention
+from methods.blocks.networks.tiles import Triple
 from tests.speed.measure import interleaved, report, warn_if_busy
 
 KERNEL = (2, 7, 7)

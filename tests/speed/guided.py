@@ -18,9 +18,9 @@ import torch
 from torch import Tensor
 
 from benchmark.core import Problem, Run, Trajectories
-from benchmark.registry import registry
-from methods.blocks.edm import Denoise, evaluator, heun_step, karras_sigmas
-from methods.blocks.guidance import Term, sample_guided
+from benchmark.planning.registry import registry
+from methods.blocks.diffusion.edm import Denoise, evaluator, heun_step, karras_sigmas
+from methods.blocks.diffusion.guidance import Term, sample_guided
 from methods.diffusionpde.method import DiffusionPDE
 from methods.diffusionpde.settings import LAPTOP, Settings
 from tests.methods.small import generators, load

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from benchmark.leaderboard import FORMATS
 from benchmark.leaderboard.names import DATASETS, METHODS, TASKS
-from benchmark.records import Cell, new_record
+from benchmark.records.record import Cell, new_record
 from tests.benchmark.leaderboard.synthetic import COST, PROVENANCE, score
 
 BOUND, RECORDS, SECONDARY, TRAJECTORIES = 2.0, 5000, 29, 32

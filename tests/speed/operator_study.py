@@ -12,7 +12,7 @@ import torch
 from tabulate import tabulate
 
 from benchmark.core import Run, Trajectories
-from benchmark.registry import registry
+from benchmark.planning.registry import registry
 from methods.blocks.regressor import relative_l2
 from methods.fno import FNO, SMOKE, Architecture
 from tasks.observation import FWD_FULL

@@ -14,8 +14,8 @@ from typing import Any
 import torch
 
 from benchmark.core import Run, Trajectories
-from benchmark.registry import registry
-from methods.blocks.observed import Observed
+from benchmark.planning.registry import registry
+from methods.blocks.training.examples import Observed
 from methods.blocks.regressor import Regressor
 from tasks.observation import FWD_FULL
 from tests.methods.small import generators, load

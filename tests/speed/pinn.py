@@ -13,7 +13,7 @@ import torch
 
 from benchmark.core import Problem
 from datasets.navier_stokes import NavierStokes
-from methods.blocks.deepxde_networks import contained, fnn, load_deepxde
+from methods.blocks.networks.deepxde import contained, fnn, load_deepxde
 from methods.pinn.loss import Loss
 from methods.pinn.method import Settings, make_answer
 from methods.pinn.network import start

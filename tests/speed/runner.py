@@ -11,9 +11,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmark.plan import plan
-from benchmark.request import Request
-from benchmark.workers import Event, execute
+from benchmark.planning.plan import plan
+from benchmark.planning.request import Request
+from benchmark.running.pool import Event, execute
 from tests.speed.measure import report, warn_if_busy
 
 PLUGIN = """

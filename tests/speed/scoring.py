@@ -14,9 +14,9 @@ import torch
 from torch import Tensor
 
 from benchmark.core import Grid, Prediction, Problem, Trajectories
-from benchmark.equation import Equation
-from benchmark.metrics import score
-from benchmark.operators import Derivative, Fourier
+from benchmark.core.equation import Equation
+from benchmark.core.operators import Derivative, Fourier
+from benchmark.scoring.metrics import score
 
 BOUND = 5.0  # seconds
 REPEATS = 3

@@ -19,8 +19,8 @@ from torch import Tensor
 from torch.profiler import ProfilerActivity, profile
 from torch.utils.flop_counter import FlopCounterMode
 
-from methods.blocks.edm import Denoiser, Edm, denoising_loss, noise_levels, sample
-from methods.blocks.optimiser import make_optimisers
+from methods.blocks.diffusion.edm import Denoiser, Edm, denoising_loss, noise_levels, sample
+from methods.blocks.training.optimiser import make_optimisers
 from methods.videopde.method import LAPTOP, Settings, VideoPDE, parameter_groups, prepared
 from methods.videopde.model import HVDiT
 from tests.speed.measure import interleaved, report, warn_if_busy

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from benchmark.core import Run
-from benchmark.registry import registry
-from methods.blocks.edm import sample
+from benchmark.planning.registry import registry
+from methods.blocks.diffusion.edm import sample
 from methods.zhuang.method import LAPTOP, Zhuang
 from tests.methods.small import generators, load
 from tests.speed.measure import interleaved, report, warn_if_busy

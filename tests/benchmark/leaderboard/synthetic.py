@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from benchmark.records import Cell, new_record, write_json
+from benchmark.records.record import Cell, new_record, write_json
 
 COST = {
     "parameters": 1000,

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from benchmark.leaderboard.collect import parse, read_records
-from benchmark.records import Cell, write_json
+from benchmark.records.record import Cell, write_json
 from tests.benchmark.leaderboard.synthetic import Store, done, score
 
 CELL = Cell("fno", "cont_1", "navier_stokes", "smoke", 0)

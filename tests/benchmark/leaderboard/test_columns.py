@@ -1,7 +1,7 @@
 import pytest
 
 from benchmark.leaderboard import read_leaderboard
-from benchmark.stats import hierarchical_interval
+from benchmark.scoring.stats import hierarchical_interval
 from tests.benchmark.leaderboard.synthetic import PROVENANCE, Store
 
 

@@ -1,0 +1,76 @@
+"""The promise of a method: fit, predict, and a word on what it cannot do."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import torch
+from torch import Tensor
+
+from benchmark.core.problem import Prediction, Problem
+from benchmark.core.task import Task
+from benchmark.core.trajectories import TrajectorySet
+
+if TYPE_CHECKING:
+    from benchmark.core.dataset import Dataset
+
+Scope = Literal["task", "dataset", "instance"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a fit may use beside its data: a device, a folder for checkpoints and logs, a budget, a way to be heard."""
+
+    device: torch.device = field(default_factory=lambda: torch.device("cpu"))
+    folder: Path | None = None  # kept until the cell is done; None: keep nothing
+    progress: Callable[[str, float], None] = lambda message, fraction: None
+
+
+class Method(ABC):
+    """fit, predict, and a word on what it cannot do.
+
+    The constructor only stores the settings; learned values end in `_`; `fit` forgets any earlier fit; the same seed
+    gives the same answer. `scope` says what one fit serves: one `task` of a dataset, all tasks of a `dataset`, or
+    nothing (`instance`: all work happens in `predict`). A setting named `instances` bounds how many test trajectories
+    the method is scored on, where all of them would cost too much; tables show the number.
+    """
+
+    scope: ClassVar[Scope] = "task"
+    version: ClassVar[int] = 1  # raise it when a change of the code moves the numbers
+    profiles: ClassVar[Mapping[str, Any]]  # profile name -> frozen settings dataclass
+    source: ClassVar[str] = ""  # the paper to cite
+    sampling_settings: ClassVar[tuple[str, ...]] = ()  # settings that `predict` alone reads: they need no new fit
+
+    def __init__(self, settings: Any):
+        self.settings = settings
+
+    def unsupported(self, task: Task, dataset: Dataset) -> str | None:
+        """Why this method cannot do this task on this dataset, or None."""
+        return None
+
+    def remark(self, task: Task, dataset: Dataset) -> str | None:
+        """What a table must say beside this score, such as where it leaves its source, or None."""
+        return None
+
+    @abstractmethod
+    def fit(self, train: TrajectorySet, valid: TrajectorySet, tasks: Sequence[Task], seed: int, run: Run) -> Self: ...
+
+    @abstractmethod
+    def predict(self, problem: Problem, seed: int, samples: int = 1) -> Prediction: ...
+
+    def state(self) -> dict[str, Tensor]:
+        """What a fit learned, as tensors, so that it can be stored. Default: every tensor whose name ends in `_`."""
+        return {k: v for k, v in vars(self).items() if k.endswith("_") and isinstance(v, Tensor)}
+
+    def restore(self, state: Mapping[str, Tensor], train: TrajectorySet) -> Self:
+        """The inverse of `state`; `train` gives grid and equation to rebuild a network from."""
+        vars(self).update(state)
+        return self
+
+    def cost(self) -> dict[str, float]:
+        """What the last fit took, as far as the method knows: `parameters`, `steps`."""
+        return {"parameters": 0, "steps": 0}

@@ -1,0 +1,57 @@
+"""What a method sees, and what it answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from benchmark.core.grid import Grid, check_static, check_video
+
+if TYPE_CHECKING:
+    from benchmark.core.equation import Equation
+
+
+@dataclass(frozen=True)
+class Problem:
+    """All a method may see at test time; the truth stays with the runner."""
+
+    values: Tensor  # (B, T, H, W, C), zero where unseen
+    mask: Tensor  # (B, T, H, W, C) bool, True where seen
+    grid: Grid
+    equation: Equation
+    static: Tensor | None = None  # (B, H, W, Cs)
+
+    def __post_init__(self) -> None:
+        check_video("values", self.values, self.grid)
+        check_static(self.static, len(self.values), self.grid)
+        if self.mask.shape != self.values.shape or self.mask.dtype != torch.bool:
+            raise ValueError(
+                f"mask: expected bool {tuple(self.values.shape)}, got {self.mask.dtype} {tuple(self.mask.shape)}"
+            )
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, index: slice) -> Problem:
+        static = None if self.static is None else self.static[index]
+        return replace(self, values=self.values[index], mask=self.mask[index], static=static)
+
+    def to(self, device: Any) -> Problem:
+        static = None if self.static is None else self.static.to(device)
+        return replace(self, values=self.values.to(device), mask=self.mask.to(device), static=static)
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """S samples of the whole video. A method that predicts only some frames names them; only those are scored."""
+
+    u: Tensor  # (S, B, T, H, W, C)
+    frames: tuple[int, ...] | None = None  # None: all of them
+    evaluations: float | None = None  # network (or solver) evaluations spent on a trajectory
+
+    def __post_init__(self) -> None:
+        if self.u.ndim != 6:
+            raise ValueError(f"prediction: expected (S, B, T, H, W, C), got {tuple(self.u.shape)}")

@@ -1,0 +1,37 @@
+"""What is seen of a trajectory."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+import torch
+from torch import Tensor
+
+from benchmark.core.grid import Grid
+from benchmark.core.problem import Problem
+from benchmark.core.trajectories import Trajectories
+
+if TYPE_CHECKING:
+    from benchmark.core.dataset import Dataset
+
+
+class Task(ABC):
+    """What is seen of a trajectory. Masks are drawn from the generator that comes in, and from nothing else."""
+
+    name: str
+    family: Literal["continuous", "forward", "inverse", "long_range"]
+    rate: float  # share of a frame's sites that are seen, 1 = the whole frame
+
+    @abstractmethod
+    def mask(self, grid: Grid, generator: torch.Generator) -> Tensor:
+        """One trajectory's mask: (T, H, W) bool, True where seen."""
+
+    @abstractmethod
+    def observe(self, trajectories: Trajectories, generators: Sequence[torch.Generator]) -> Problem:
+        """What a method sees of each trajectory, one generator a trajectory."""
+
+    def unsupported(self, dataset: Dataset) -> str | None:
+        """Why this task makes no sense on a dataset, or None."""
+        return None

@@ -1,0 +1,88 @@
+"""What a cell will take, before it runs: from records of the same method nearby, else from what is declared.
+
+Nearest first: this cell's own record, then the same task with another seed, then other tasks of the dataset. Without
+any, it is the fit's own budget in seconds (the setting `training.seconds`), which leaves the prediction out, or else
+the profile's budget of a cell, an upper bound. Memory has a lower bound in the test set and its prediction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmark.core import Split
+from benchmark.planning.request import Request
+from benchmark.planning.resolve import Resolved, is_fitted
+from benchmark.records.record import Cell, RecordError, read_record
+
+BUDGET = {"smoke": 10.0, "laptop": 600.0}  # seconds a cell, fit and score, on 2 cores; `paper` has none
+BYTES = 4  # float32
+
+
+@dataclass(frozen=True)
+class Estimate:
+    seconds: float | None  # None: nothing is known
+    memory_mb: float
+    disk_mb: float
+    basis: str
+
+
+NOTHING = Estimate(0.0, 0.0, 0.0, "nothing to do")
+
+
+def estimate(cell: Resolved, request: Request, to_generate: Iterable[Split], fit_counted: bool) -> Estimate:
+    """`to_generate`: splits that this cell will make; `fit_counted`: an earlier cell makes the fit that it uses."""
+    trajectories = cell.identity["evaluation"]["trajectories"]
+    resolution, samples = cell.dataset.sizes.resolution, request.samples
+    video_mb = trajectories * cell.test_frames * resolution**2 * BYTES / 2**20
+    disk = _data_mb(cell, to_generate)
+    has_fit = fit_counted or is_fitted(cell.fit_folder(request.runs))
+    record = _nearest_record(cell.cell, request.results)
+    if record is None:
+        seconds, basis = _declared(cell, request.profile, has_fit)
+        return Estimate(seconds, video_mb * (samples + 3), disk, basis)
+    cost = record["cost"]
+    seconds = cost["predict_seconds"] * trajectories * samples / _samples(record)
+    disk += 0.0 if has_fit else cost.get("parameters", 0) * BYTES / 2**20
+    seconds += 0.0 if has_fit else cost["fit_seconds"]
+    return Estimate(seconds, max(cost["peak_memory_mb"], video_mb), disk, f"the record of {Cell(**record['cell'])}")
+
+
+def _declared(cell: Resolved, profile: str, has_fit: bool) -> tuple[float | None, str]:
+    """Seconds, and who says so."""
+    fit = getattr(getattr(cell.settings, "training", None), "seconds", None)
+    if fit is not None:
+        return (0.0 if has_fit else fit), "the fit's budget, without the prediction"
+    return BUDGET.get(profile), "the profile's budget" if profile in BUDGET else "nothing known"
+
+
+def _samples(record: dict[str, Any]) -> int:
+    return record["settings"]["evaluation"]["samples"]
+
+
+def _data_mb(cell: Resolved, splits: Iterable[Split]) -> float:
+    dataset = cell.dataset
+    layouts = [dataset.layout(split) for split in splits]
+    frames = sum(
+        layout.runs * (layout.frames * len(dataset.channels) + len(dataset.static_names)) for layout in layouts
+    )
+    return frames * dataset.sizes.resolution**2 * BYTES / 2**20
+
+
+def _nearest_record(cell: Cell, results: Path) -> dict[str, Any] | None:
+    folder = results / cell.profile / cell.dataset
+    same_task = sorted((folder / cell.task).glob(f"{cell.method}-s*.json"))
+    others = sorted(folder.glob(f"*/{cell.method}-s*.json"))
+    return next(_with_cost([cell.path(results), *same_task, *others]), None)
+
+
+def _with_cost(paths: Iterable[Path]) -> Iterator[dict[str, Any]]:
+    for path in paths:
+        try:
+            record = read_record(path)
+        except (OSError, RecordError):
+            continue
+        if record["state"] == "done" and {"predict_seconds", "fit_seconds", "peak_memory_mb"} <= record["cost"].keys():
+            yield record

@@ -1,0 +1,264 @@
+"""A cell's names made real: the method class, the task, the dataset, their settings, and the key of the result.
+
+The key is the digest of everything that can move the numbers: settings and versions of method, dataset and task, the
+data itself, the scorer, the number of samples and test trajectories, the mask seed. Equal keys, equal numbers.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field, is_dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmark.core import Dataset, Method, Split, Task
+from benchmark.planning.registry import PluginError, Registry, near, registry
+from benchmark.planning.request import Request
+from benchmark.planning.settings import SettingsError, digest, has, keys, plain, resolve, without
+from benchmark.records.record import SCORER_VERSION, Cell
+
+# One fit of a `dataset`-scope method is trained on these, whatever was asked for, and serves every other task as well.
+TRAINING_TASKS = ("cont_1", "cont_3", "fwd_full", "inv_full", "fwd_partial", "inv_partial")
+
+
+FIT = "fit.json"  # written last: with it a fit is whole
+
+
+class NoProfile(ValueError):
+    """A method or dataset without settings for the profile."""
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """All the runner needs for a cell."""
+
+    cell: Cell
+    method: type[Method]
+    settings: Any  # the method's
+    task: Task
+    dataset: Dataset
+    tasks: tuple[Task, ...]  # what a fit is for
+    identity: dict[str, Any]  # everything that can move the numbers
+    fit_identity: dict[str, Any]
+    unsupported: str | None = None
+
+    @property
+    def key(self) -> str:
+        return digest(self.identity)
+
+    @property
+    def fit_name(self) -> str:
+        """The run folder's last part: a fit of scope `dataset` is shared by all tasks."""
+        shared = "all" if self.method.scope == "dataset" else self.cell.task
+        return f"{shared}-{digest(self.fit_identity)[:16]}"
+
+    def fit_folder(self, runs: Path) -> Path:
+        return run_folder(runs, self.cell) / self.fit_name
+
+    @property
+    def splits(self) -> tuple[Split, ...]:
+        """A method without a fit needs no training data."""
+        return ("test",) if self.method.scope == "instance" else ("train", "valid", "test")
+
+    @property
+    def test_frames(self) -> int:
+        return test_frames(self.task, self.dataset)
+
+
+def run_folder(runs: Path, cell: Cell) -> Path:
+    """Where a method's fits and logs on a dataset go."""
+    return runs / cell.profile / cell.dataset / f"{cell.method}-s{cell.seed}"
+
+
+def is_fitted(folder: Path) -> bool:
+    """Whether a fit's folder holds a whole one."""
+    return (folder / FIT).exists()
+
+
+def test_frames(task: Task, dataset: Dataset) -> int:
+    long_frames = dataset.sizes.long_frames
+    return long_frames if task.family == "long_range" and long_frames else dataset.sizes.frames
+
+
+@dataclass
+class Resolver:
+    """Resolves cells of one request; what several cells share is made once."""
+
+    request: Request
+    registry: Registry
+    changes: dict[str, Any]
+    _stored: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, request: Request) -> Resolver:
+        return cls(request, registry(request.plugins), request.changes())
+
+    def names(self, kind: str) -> list[str]:
+        """The names asked for, `all` spelled out, each once and known."""
+        asked = getattr(self.request, kind)
+        names = self.registry.names(kind) if "all" in asked else asked
+        return [self.registry.check(kind, name) for name in dict.fromkeys(names)]
+
+    def method(self, name: str) -> type[Method]:
+        return check_method(self.registry.load("methods", name), name, self.registry.origin["methods", name])
+
+    def method_settings(self, name: str) -> Any:
+        method = self.method(name)
+        if self.request.profile not in method.profiles:
+            raise NoProfile(f"{name} has no settings for profile {self.request.profile!r}{_has(method.profiles)}")
+        settings = method.profiles[self.request.profile]
+        return resolve(settings, self._own(self._part(None), settings), name)
+
+    def task(self, name: str) -> Task:
+        task = self.registry.load("tasks", name)
+        task = task() if isinstance(task, type) else task
+        if not isinstance(task, Task):
+            raise PluginError(f"task {name!r}: expected a Task, got {type(task).__name__}")
+        return resolve(task, self._own(self._part("task"), task), name)
+
+    def dataset(self, name: str) -> Dataset:
+        cls = self.registry.load("datasets", name)
+        if not (isinstance(cls, type) and issubclass(cls, Dataset)):
+            raise PluginError(f"dataset {name!r}: expected a subclass of Dataset, got {cls!r}")
+        if self.request.profile not in cls.profiles:
+            raise NoProfile(f"{name} has no settings for profile {self.request.profile!r}{_has(cls.profiles)}")
+        settings = cls.profiles[self.request.profile]
+        return cls(resolve(settings, self._own(self._part("dataset"), settings), name))
+
+    def check_changes(self) -> None:
+        """Every override must be a setting of something that was asked for."""
+        for prefix, kind, load in (
+            (None, "methods", self.method_settings),
+            ("task", "tasks", self.task),
+            ("dataset", "datasets", lambda name: self.dataset(name).settings),
+        ):
+            if not (part := self._part(prefix)):
+                continue
+            owners = [value for name in self.names(kind) if (value := _try(load, name)) is not None]
+            known = {key for owner in owners for key in keys(owner)}
+            for key in part:
+                if not any(has(owner, key) for owner in owners):
+                    whole = key if prefix is None else f"{prefix}.{key}"
+                    hint = near(key, known) if known else ""
+                    raise SettingsError(f"unknown setting {whole!r}: none of the {kind} asked for has it{hint}")
+
+    def resolve(self, cell: Cell) -> Resolved:
+        """Raises NoProfile, PluginError or SettingsError."""
+        method, settings = self.method(cell.method), self.method_settings(cell.method)
+        task, dataset = self.task(cell.task), self.dataset(cell.dataset)
+        instance = method(settings)
+        reason = task.unsupported(dataset) or _no_long_frames(task, dataset) or instance.unsupported(task, dataset)
+        tasks = (task,) if method.scope != "dataset" else self._training_tasks(instance, dataset) or (task,)
+        common = {
+            "method": plain(settings),
+            "dataset": plain(dataset.settings),
+            "versions": {"method": method.version, "dataset": dataset.version, "scorer": SCORER_VERSION},
+            "data": self._data_identity(cell.dataset, method.scope),
+        }
+        return Resolved(
+            cell, method, settings, task, dataset, tasks,
+            identity=common | {"task": _plain_task(task), "evaluation": self._evaluation(dataset, settings)},
+            fit_identity=_fit_identity(common, method, cell, {t.name: _plain_task(t) for t in tasks}),
+            unsupported=reason,
+        )  # fmt: skip
+
+    def _training_tasks(self, method: Method, dataset: Dataset) -> tuple[Task, ...]:
+        tasks = (self.task(name) for name in TRAINING_TASKS)
+        return tuple(t for t in tasks if not t.unsupported(dataset) and not method.unsupported(t, dataset))
+
+    def _evaluation(self, dataset: Dataset, settings: Any) -> dict[str, int]:
+        """`--limit` and a method's setting `instances` both bound how many test trajectories are scored."""
+        bounds = (dataset.sizes.test, self.request.limit, getattr(settings, "instances", None))
+        count = min(bound for bound in bounds if bound)
+        return {"samples": self.request.samples, "trajectories": count, "mask_seed": self.request.mask_seed}
+
+    def stored(self, name: str) -> dict[str, str]:
+        """What is on disk of a dataset."""
+        if name not in self._stored:
+            self._stored[name] = stored_data(self.dataset(name), self.request.data)
+        return self._stored[name]
+
+    def _data_identity(self, name: str, scope: str) -> dict[str, str]:
+        """What the suite generates follows from settings and version, so only imported files add anything."""
+        splits = ("test",) if scope == "instance" else ("train", "valid", "test")
+        return {split: self.stored(name)[split].replace("missing", "generated") for split in splits}
+
+    def _part(self, prefix: str | None) -> dict[str, Any]:
+        """The overrides of the method (None), or those under `dataset.` or `task.` without that prefix."""
+        heads = {key: key.partition(".")[0] for key in self.changes}
+        if prefix is None:
+            return {key: self.changes[key] for key, head in heads.items() if head not in ("dataset", "task")}
+        return {key[len(prefix) + 1 :]: self.changes[key] for key, head in heads.items() if head == prefix}
+
+    @staticmethod
+    def _own(changes: Mapping[str, Any], settings: Any) -> dict[str, Any]:
+        return {key: value for key, value in changes.items() if has(settings, key)}
+
+
+def check_method(method: Any, name: str, origin: str) -> type[Method]:
+    """A subclass of Method whose fit and predict can be called as the runner calls them."""
+    where = f"method {name!r} ({origin})"
+    if not (isinstance(method, type) and issubclass(method, Method)):
+        raise PluginError(f"{where}: expected a subclass of benchmark.core.Method, got {method!r}")
+    if inspect.isabstract(method):
+        raise PluginError(f"{where}: {', '.join(sorted(method.__abstractmethods__))} must be defined")
+    if not isinstance(getattr(method, "profiles", None), Mapping):
+        raise PluginError(f"{where}: expected a dict `profiles` of profile name -> settings")
+    for call, names in (("fit", "train valid tasks seed run"), ("predict", "problem seed samples")):
+        signature = inspect.signature(getattr(method, call))
+        try:
+            signature.bind(None, *names.split())
+        except TypeError as error:
+            wanted = ", ".join(["self", *names.split()])
+            raise PluginError(f"{where}: {call} must take ({wanted}), it takes {signature}") from error
+    if method.scope not in ("task", "dataset", "instance"):
+        raise PluginError(f"{where}: expected scope task, dataset or instance, got {method.scope!r}")
+    return method
+
+
+def stored_data(dataset: Dataset, root: Path) -> dict[str, str]:
+    """Of each split: missing, generated, or the fingerprint of the file that was imported."""
+    from datasets.store import DataError, open_split
+
+    result = {}
+    splits: tuple[Split, ...] = ("train", "valid", "test")
+    for split in splits:
+        try:
+            stored = open_split(dataset, split, root)
+        except DataError:  # not there, or too short: generated on first use
+            result[split] = "missing"
+        else:
+            result[split] = "generated" if stored.source == "generated" else stored.fingerprint
+    return result
+
+
+def _fit_identity(common: dict[str, Any], method: type[Method], cell: Cell, tasks: dict[str, Any]) -> dict[str, Any]:
+    """A fit depends neither on the test set nor on how it is predicted and scored."""
+    dataset = {**common["dataset"], "sizes": {**common["dataset"]["sizes"], "test": None, "long_frames": None}}
+    versions = {k: v for k, v in common["versions"].items() if k != "scorer"}
+    data = {k: v for k, v in common["data"].items() if k != "test"}
+    learning = without(common["method"], method.sampling_settings)
+    return {"method": learning, "dataset": dataset, "versions": versions, "data": data,
+            "cell": [cell.method, cell.dataset, cell.profile, cell.seed], "tasks": tasks}  # fmt: skip
+
+
+def _no_long_frames(task: Task, dataset: Dataset) -> str | None:
+    if task.family == "long_range" and not dataset.sizes.long_frames:
+        return f"{dataset.name} has no trajectories longer than those it trains on"
+    return None
+
+
+def _plain_task(task: Task) -> Any:
+    return plain(task) if is_dataclass(task) else {"name": task.name, "family": task.family, "rate": task.rate}
+
+
+def _has(profiles: Mapping[str, Any]) -> str:
+    return f" (it has {', '.join(profiles) or 'none'})"
+
+
+def _try(load: Any, name: str) -> Any:
+    try:
+        return load(name)
+    except (NoProfile, PluginError):  # reported cell by cell
+        return None

@@ -1,0 +1,53 @@
+"""A cell's record while others may want it too: its lock, whether it is settled, what counts as out of memory."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from benchmark.records.record import RecordError, read_record
+
+MEMORY_MESSAGES = ("not enough memory", "DefaultCPUAllocator", "CUDA out of memory", "Cannot allocate memory")
+
+
+class FolderError(ValueError):
+    """A folder that cannot be written; the message names it and the remedy."""
+
+
+def lock_path(record: Path) -> Path:
+    return record.with_name(f".{record.name}.lock")
+
+
+def settled(path: Path, key: str, since: str, overwrite: bool) -> dict[str, Any] | None:
+    """The record, if the cell need not run: it is done, or another process has finished it since this run began."""
+    try:
+        record = read_record(path)
+    except (FileNotFoundError, RecordError):
+        return None
+    if record.get("key") != key:
+        return None
+    is_new = record.get("provenance", {}).get("created", "") >= since
+    return record if is_new or (record["state"] == "done" and not overwrite) else None
+
+
+def remove_parts(path: Path) -> None:
+    """Unfinished record files that a killed process left; call with the lock held."""
+    for part in path.parent.glob(f".{path.name}.*.tmp"):
+        part.unlink(missing_ok=True)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Python's, torch's on a GPU, torch's on a CPU (a plain RuntimeError), or numpy's."""
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        return True
+    return isinstance(error, (RuntimeError, OSError)) and any(text in str(error) for text in MEMORY_MESSAGES)
+
+
+def check_writable(folder: Path, name: str, remedy: str) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise FolderError(f"{name} folder {folder}: cannot be written ({error.strerror}); {remedy}") from error

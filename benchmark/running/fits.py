@@ -1,0 +1,153 @@
+"""The fit cache: each fit is made once, kept in its run folder, and read back by every cell that it serves.
+
+    runs/<profile>/<dataset>/<method>-s<seed>/<task or all>-<fit key>/
+        begun.json          when the fit was first begun
+        elapsed.json        seconds spent so far, so that a resumed fit reports what it really took
+        state.safetensors   what the method learned
+        fit.json            written last: with it the fit is whole
+        (and whatever the method keeps there, such as checkpoints)
+
+A prediction is always made with a state read back from disk, so that a resumed run and an undisturbed one take the
+same path.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from benchmark.core import Method, Run, TrajectorySet
+from benchmark.planning.resolve import FIT, Resolved
+from benchmark.records.record import write_json
+from benchmark.running import locks
+from benchmark.running.meter import Meter
+from benchmark.running.provenance import now
+
+SAVE_EVERY = 10.0  # seconds between notes of the time spent
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a fit took."""
+
+    seconds: float
+    memory_mb: float
+    cost: dict[str, float]
+    created: str
+    cached: bool = False
+
+
+@dataclass(frozen=True)
+class FitStore:
+    """The fits of one runs folder. `since`: with --overwrite, fits begun before that moment are thrown away."""
+
+    runs: Path
+    device: torch.device
+    since: str | None
+    progress: Callable[[str, float], None]
+    clock: Callable[[bool], None]  # False: the time that passes now, waiting for another's fit, is not ours
+
+    def serve(self, cell: Resolved, train: TrajectorySet, valid: TrajectorySet) -> tuple[Method, Fit]:
+        """The fitted method of a cell, fitted now if nobody has."""
+        folder = cell.fit_folder(self.runs)
+        with locks.hold(folder.with_name(f"{folder.name}.lock"), self._wait):
+            self.clock(True)
+            if self.since is not None and _begun(folder) < self.since:
+                _discard(folder)
+            fit = read_fit(folder)
+            if fit is None:
+                fit = self._make(cell, train, valid, folder)
+        method = cell.method(cell.settings).restore(_load(folder, self.device), train)
+        return method, fit
+
+    def _wait(self) -> None:
+        self.progress("waiting for a fit", 0.0)
+        self.clock(False)
+
+    def _make(self, cell: Resolved, train: TrajectorySet, valid: TrajectorySet, folder: Path) -> Fit:
+        for part in folder.glob(".*.tmp"):  # of a killed process; we hold the lock
+            part.unlink(missing_ok=True)
+        if not (folder / "begun.json").exists():
+            write_json(folder / "begun.json", {"created": now()})
+        spent = _read(folder / "elapsed.json").get("seconds", 0.0)
+        run = Run(self.device, folder, _Elapsed(folder / "elapsed.json", spent, self.progress))
+        with Meter(self.device) as meter:
+            method = cell.method(cell.settings).fit(train, valid, cell.tasks, cell.cell.seed, run)
+        if not isinstance(method, Method):
+            raise TypeError(f"fit: expected the method itself to be returned, got {type(method).__name__}")
+        _save(folder, method.state())
+        cost = {name: value if isinstance(value, int) else float(value) for name, value in method.cost().items()}
+        fit = Fit(spent + meter.seconds, meter.memory_mb, cost, now())
+        write_json(folder / FIT, {**asdict(fit), "identity": cell.fit_identity})
+        return fit
+
+
+class _Elapsed:
+    """Passes progress on and notes now and then how long the fit has taken."""
+
+    def __init__(self, path: Path, spent: float, progress: Callable[[str, float], None]):
+        self.path, self.spent, self.progress = path, spent, progress
+        self.start = self.saved = time.monotonic()
+
+    def __call__(self, message: str, fraction: float) -> None:
+        clock = time.monotonic()
+        if clock - self.saved >= SAVE_EVERY:
+            write_json(self.path, {"seconds": self.spent + clock - self.start})
+            self.saved = clock
+        self.progress(message, fraction)
+
+
+def read_fit(folder: Path) -> Fit | None:
+    """A whole fit, or None."""
+    values = _read(folder / FIT)
+    if not values:
+        return None
+    return replace(Fit(**{k: v for k, v in values.items() if k != "identity"}), cached=True)
+
+
+def _discard(folder: Path) -> None:
+    """Renamed first, so that a kill half-way leaves no half-deleted fit under its name."""
+    waste = folder.with_name(f".{folder.name}.old")
+    shutil.rmtree(waste, ignore_errors=True)
+    if folder.exists():
+        os.replace(folder, waste)
+        shutil.rmtree(waste, ignore_errors=True)
+
+
+def _begun(folder: Path) -> str:
+    return _read(folder / "begun.json").get("created", "")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def _save(folder: Path, state: dict[str, Tensor]) -> None:
+    """Atomic, like a record: under its name the file is whole."""
+    wrong = [name for name, value in state.items() if not isinstance(value, Tensor)]
+    if wrong:
+        raise TypeError(f"state: expected tensors, {wrong[0]!r} is a {type(state[wrong[0]]).__name__}")
+    part = folder / f".state.{os.getpid()}.tmp"
+    save_file({name: value.detach().cpu().contiguous().clone() for name, value in state.items()}, part)
+    with part.open("rb") as file:
+        os.fsync(file.fileno())
+    os.replace(part, folder / "state.safetensors")
+
+
+def _load(folder: Path, device: torch.device) -> dict[str, Tensor]:
+    path = folder / "state.safetensors"
+    try:
+        return load_file(path, device=str(device))
+    except (OSError, SafetensorError) as error:
+        raise ValueError(f"{path}: cannot be read ({error}); run again with --overwrite") from error

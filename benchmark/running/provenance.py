@@ -1,0 +1,75 @@
+"""Where a number comes from: the suite's commit, package versions, the machine."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import subprocess
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+SUITE = "pde-video-benchmark"
+PACKAGES = (SUITE, "torch", "numpy", "scipy", "h5py", "safetensors", "neuraloperator", "deepxde", "natten")
+SOURCES = ("benchmark", "datasets", "methods", "tasks", "pyproject.toml")  # results may change without being "dirty"
+
+
+def now() -> str:
+    """UTC, to the microsecond; as text it sorts by time."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
+def code(root: Path = ROOT) -> dict[str, Any]:
+    """The commit of the suite's own checkout and whether its sources differ from it; None where it is no checkout."""
+    top = _git(root, "rev-parse", "--show-toplevel")
+    if top is None or Path(top).resolve() != root.resolve():
+        return {"commit": None, "dirty": None}
+    status = _git(root, "status", "--porcelain", "--", *SOURCES)
+    return {"commit": _git(root, "rev-parse", "HEAD"), "dirty": bool(status)}
+
+
+def packages(names: Iterable[str] = PACKAGES) -> dict[str, str]:
+    """Versions of Python and of those packages that are installed."""
+    found = {"python": platform.python_version()}
+    for name in names:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def hardware() -> dict[str, Any]:
+    import torch
+
+    gpus = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
+    return {"cpu": cpu_model(), "cores": cores(), "gpus": gpus, "system": f"{platform.system()} {platform.machine()}"}
+
+
+def cpu_model() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    return next((x.partition(":")[2].strip() for x in lines if x.startswith("model name")), platform.machine())
+
+
+def cores() -> int:
+    """Those this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def file_digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _git(root: Path, *arguments: str) -> str | None:
+    try:
+        done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.strip()

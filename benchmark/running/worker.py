@@ -1,0 +1,206 @@
+"""The worker process: runs the cells that come in on stdin, one JSON line each, and answers on a descriptor of its own.
+
+    python -m benchmark.running.worker ANSWERS LIFE PARENT
+
+ANSWERS is the descriptor to answer on, LIFE one that closes with the parent, PARENT the parent's process id.
+
+The first line describes the run, every further one a cell. Answers have a `kind`:
+
+    clock     on: whether time counts for the cell's limit (starting up, waiting for others and making data does not)
+    progress  message, fraction
+    busy      another process has this cell
+    end       record, spoilt: whether the process should be replaced
+
+A worker never outlives its parent: the kernel kills it when the parent dies (Linux), and a watching shell kills all
+of its process group, with whatever the worker has started, when the descriptor closes (everywhere).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+import torch
+
+from benchmark.planning.request import Request
+from benchmark.planning.resolve import Resolved, Resolver
+from benchmark.records.record import Cell, new_record, write_json
+from benchmark.running import locks, provenance
+from benchmark.running.cell import Surroundings, describe, free_memory, run_cell
+from benchmark.running.claim import is_out_of_memory, lock_path, remove_parts, settled
+
+PR_SET_PDEATHSIG = 1
+PROGRESS_EVERY = 0.2  # seconds
+WAITING = "waiting for another process"
+
+Say = Callable[..., None]
+
+
+@dataclass(frozen=True)
+class Worker:
+    """What stays the same from cell to cell."""
+
+    resolver: Resolver
+    since: str
+    code: dict[str, Any]
+    device: torch.device
+    threads: int
+    say: Say
+
+    @property
+    def request(self) -> Request:
+        return self.resolver.request
+
+    def run(self, cell: Cell, wait: bool) -> None:
+        """Take the cell, unless another process has it and we are not to wait; run it, unless it is settled."""
+        self._fresh_start()
+        free_memory()
+        lock = lock_path(cell.path(self.request.results))
+        if not wait:
+            with locks.attempt(lock) as is_free:
+                record = self._settle(cell) if is_free else None
+        else:
+            with locks.hold(lock, self._wait):
+                record = self._settle(cell)
+        if record is None:
+            self.say("busy")
+        else:
+            self.say("end", record=record, spoilt=self._is_spoilt(record))  # the lock is released: we may be ended now
+
+    def _settle(self, cell: Cell) -> dict[str, Any]:
+        self.say("clock", on=True)
+        path = cell.path(self.request.results)
+        remove_parts(path)
+        resolved = self.resolver.resolve(cell)
+        record = settled(path, resolved.key, self.since, self.request.overwrite)
+        return record or self._compute(resolved, path)
+
+    def _is_spoilt(self, record: dict[str, Any]) -> bool:
+        """After running out of memory, or an error on a GPU, nobody knows what is left in this process."""
+        return record["state"] == "oom" or (record["state"] == "failed" and self.device.type != "cpu")
+
+    def _wait(self) -> None:
+        self.say("progress", message=WAITING, fraction=0.0)
+
+    def _compute(self, cell: Resolved, path: Path) -> dict[str, Any]:
+        progress, clock = _Progress(self.say), lambda runs: self.say("clock", on=runs)
+        around = Surroundings(self.request, self.device, self.since, self.code, progress, clock)
+        try:
+            record = run_cell(cell, around)
+            write_json(path, record)
+            return record
+        except (Exception, SystemExit) as error:  # whatever a stranger's method raises: the other cells go on
+            traceback.print_exc()
+            record = _failure(cell, around, error)
+        try:
+            write_json(path, record)
+        except OSError as error:
+            record["reason"] += f"; and the record could not be written: {error}"
+        return record
+
+    def _fresh_start(self) -> None:
+        """Undo what an earlier cell's method may have set for the whole process."""
+        torch.set_num_threads(self.threads)
+        torch.set_default_dtype(torch.float32)
+        torch.set_grad_enabled(True)
+
+
+class _Progress:
+    def __init__(self, say: Say):
+        self.say, self.last, self.message = say, 0.0, ""
+
+    def __call__(self, message: str, fraction: float) -> None:
+        clock = time.monotonic()
+        if message != self.message or clock - self.last >= PROGRESS_EVERY:
+            self.last, self.message = clock, message
+            self.say("progress", message=str(message), fraction=float(fraction))
+
+
+def _failure(cell: Resolved, around: Surroundings, error: BaseException) -> dict[str, Any]:
+    return new_record(
+        cell.cell,
+        "oom" if is_out_of_memory(error) else "failed",
+        reason=f"{type(error).__name__}: {error}".strip(": "),
+        traceback=traceback.format_exc(),
+        settings=cell.identity,
+        key=cell.key,
+        provenance=describe(cell, around),
+    )
+
+
+def choose_device(name: str, slot: int) -> torch.device:
+    """`auto` is cuda where there is one; parallel workers spread over the GPUs."""
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    if name == "cuda":
+        return torch.device("cuda", slot % max(1, torch.cuda.device_count()))
+    return torch.device(name)
+
+
+def die_with_parent(life: int, parent: int) -> None:
+    """Both ways: the kernel is prompt but ends only this process, the shell ends the group."""
+    subprocess.Popen(["/bin/sh", "-c", "read _; kill -KILL 0"], stdin=life)
+    os.close(life)
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it died before we asked
+        os.killpg(0, signal.SIGKILL)
+
+
+def _take_stdin() -> TextIO:
+    """Our lines, out of reach of a method that reads stdin."""
+    lines = os.fdopen(os.dup(0), encoding="utf-8")
+    with open(os.devnull) as nothing:
+        os.dup2(nothing.fileno(), 0)
+    return lines
+
+
+def _redirect(log: Path) -> None:
+    """What methods print goes to the cell's log, also what C code prints before it crashes."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    with log.open("a") as file:
+        print(f"# {provenance.now()} process {os.getpid()}", file=file, flush=True)
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+
+
+def _speaker(descriptor: int) -> Say:
+    channel = os.fdopen(descriptor, "w", encoding="utf-8")
+
+    def say(kind: str, **content: Any) -> None:
+        channel.write(json.dumps({"kind": kind, **content}) + "\n")
+        channel.flush()
+
+    return say
+
+
+def main() -> None:
+    descriptor, life, parent = map(int, sys.argv[1:])
+    die_with_parent(life, parent)
+    lines, say = _take_stdin(), _speaker(descriptor)
+    run = json.loads(lines.readline())
+    resolver = Resolver.of(Request.from_json(run["request"]))
+    device = choose_device(resolver.request.device, run["slot"])
+    worker = Worker(resolver, run["since"], run["code"], device, run["threads"], say)
+    gc.freeze()  # what is loaded now stays; collecting garbage between cells need not look at it
+    for line in lines:
+        job = json.loads(line)
+        _redirect(Path(job["log"]))
+        worker.run(Cell(**job["cell"]), job["wait"])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,269 @@
+"""Scoring: a prediction against the truth, one number per metric and trajectory.
+
+Every metric is defined in `metric_table`. Trajectories are scored one by one on the CPU, each by one thread, and summed
+in float64, so that a number depends neither on its batch nor on how many threads there are. Spectra are in `spectra`,
+samples in `ensemble`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from benchmark.core import Prediction, Problem, Trajectories
+from benchmark.scoring.ensemble import ensemble_metrics
+from benchmark.scoring.metric_table import metric_info
+from benchmark.scoring.spectra import EPS, Shells, relative, shells, spectral_metrics, total
+
+VRMSE_EPS = 1e-7  # The Well's
+CONSTANT = 1e-7  # a frame that varies by less than this share of its size is constant in float32
+CORRELATED = 0.8
+
+
+class NonFinitePrediction(ValueError):
+    """A prediction with NaN or infinity; the message names the first bad trajectory."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    unit: str
+    values: list  # a float per trajectory; for a curve a list over the scored frames
+
+
+@dataclass(frozen=True)
+class _Case:
+    """One trajectory, scored frames only, float64."""
+
+    u: Tensor  # (F, C, H, W) point prediction
+    v: Tensor  # (F, C, H, W) truth
+    y: Tensor  # (F, C, H, W) observations
+    seen: Tensor  # (F, C, H, W) 1 where observed
+    elapsed: Tensor  # (F,) time since the observed end
+    end: int  # the scored frame farthest from the observed end: 0 or F - 1
+
+
+def score(
+    prediction: Prediction,
+    truth: Trajectories,
+    problem: Problem,
+    *,
+    frame_names: Sequence[str] | None = None,
+    scored_frames: Iterable[int] | None = None,
+) -> dict[str, Metric]:
+    """All metrics that apply. `frame_names`: the fields of a steady problem; `scored_frames`: leave the others out."""
+    _check_shapes(prediction, truth, problem, frame_names)
+    frames = _scored(prediction, len(truth.grid.times), scored_frames)
+    modes = shells(truth.grid)
+    seen_any = bool(problem.mask[:, frames].any())
+
+    @torch.no_grad()
+    def one(i: int) -> dict[str, Any]:
+        samples = _samples(prediction, i, len(truth.grid.times))  # (S, T, C, H, W)
+        row = _score_trajectory(samples, truth, problem, i, frames, modes, frame_names)
+        return row if seen_any else {k: x for k, x in row.items() if k != "observation_misfit"}
+
+    rows = _one_thread_each(one, len(truth))
+    return {name: Metric(metric_info(name).unit, [row[name] for row in rows]) for name in rows[0]}
+
+
+def _one_thread_each(work: Callable[[int], dict[str, Any]], count: int) -> list[dict[str, Any]]:
+    """work(0) .. work(count - 1), as many at a time as torch has threads; the first error in that order is raised."""
+    threads = torch.get_num_threads()
+    try:
+        with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            return list(pool.map(work, range(count)))
+    finally:
+        torch.set_num_threads(threads)  # the workers' setting is also that of threads yet to come
+
+
+def _check_shapes(prediction: Prediction, truth: Trajectories, problem: Problem, names: Sequence[str] | None) -> None:
+    expected = tuple(truth.u.shape)
+    if len(prediction.u) < 1 or tuple(prediction.u.shape[1:]) != expected:
+        raise ValueError(f"prediction: expected (S >= 1, {str(expected)[1:]}, got {tuple(prediction.u.shape)}")
+    if problem.values.shape != truth.u.shape:
+        raise ValueError(f"problem: expected {expected}, got {tuple(problem.values.shape)}")
+    if not len(truth):
+        raise ValueError("truth: expected at least one trajectory, got none")
+    if names is not None and len(names) != len(truth.grid.times):
+        raise ValueError(f"frame_names: expected {len(truth.grid.times)} names, got {tuple(names)}")
+
+
+def _scored(prediction: Prediction, count: int, scored_frames: Iterable[int] | None) -> list[int]:
+    """The frames that are both predicted and asked for, in order."""
+    predicted, asked = (set(range(count)) if f is None else set(f) for f in (prediction.frames, scored_frames))
+    for name, given in (("prediction.frames", predicted), ("scored_frames", asked)):
+        if not given or not given <= set(range(count)):
+            raise ValueError(f"{name}: expected some of 0 .. {count - 1}, got {sorted(given)}")
+    if not predicted & asked:
+        raise ValueError(f"scored_frames: none of {sorted(asked)} is among the predicted {sorted(predicted)}")
+    return sorted(predicted & asked)
+
+
+def _samples(prediction: Prediction, i: int, count: int) -> Tensor:
+    """The samples of trajectory i (S, T, C, H, W), finite wherever they were predicted."""
+    u = prediction.u[:, i].cpu().movedim(-1, 2)
+    predicted = list(range(count)) if prediction.frames is None else sorted(set(prediction.frames))
+    for s, sample in enumerate(u):
+        if sample.sum().isfinite():  # then so is every term; the other way round a sum may overflow
+            continue
+        for frame in predicted:
+            if not sample[frame].isfinite().all():
+                raise NonFinitePrediction(f"prediction: NaN or infinity in trajectory {i} (sample {s}, frame {frame})")
+    return u
+
+
+def _take(frames: list[int]) -> slice | list[int]:
+    """The same frames, as a slice where that saves a copy."""
+    first, last = frames[0], frames[-1]
+    return slice(first, last + 1) if last - first == len(frames) - 1 else frames
+
+
+def _score_trajectory(
+    samples: Tensor, truth: Trajectories, problem: Problem, i: int, frames: list[int], modes: Shells, names: Any
+) -> dict[str, Any]:
+    case = _case(samples, truth, problem, i, frames)
+    steady = names is not None
+    row: dict[str, Any] = {
+        **_relative_errors(case, steady),
+        **_frame_metrics(case, steady),
+        **spectral_metrics(case.u, case.v, truth.grid, modes, steady),
+    }
+    if steady:
+        row |= {f"rel_l2_{names[f]}": value for f, value in zip(frames, row["rel_l2_curve"], strict=True)}
+    if len(frames) == len(truth.grid.times):
+        row |= _residuals(case, truth, i)
+    if len(samples) > 1:
+        row |= ensemble_metrics(samples[:, _take(frames)], case.v, case.seen == 0, steady)
+    else:
+        row["crps"] = row["rel_l1"]
+    return row
+
+
+def _case(samples: Tensor, truth: Trajectories, problem: Problem, i: int, frames: list[int]) -> _Case:
+    mask = problem.mask[i].cpu()
+    seen_frames = mask.flatten(1).any(1).nonzero().flatten().tolist()
+    last = len(truth.grid.times) - 1
+    backwards = seen_frames == [last]  # only the last frame is observed
+    times = torch.tensor(truth.grid.times, dtype=torch.float64)
+    v = _video(truth.u[i], frames)
+    if not v.isfinite().all():
+        raise ValueError(f"truth: expected finite values, got NaN or infinity in trajectory {i}")
+    return _Case(
+        u=_mean(samples[:, _take(frames)]),
+        v=v,
+        y=_video(problem.values[i], frames),
+        seen=_video(mask, frames),
+        elapsed=(times[frames] - times[last if backwards else 0]).abs(),
+        end=0 if backwards else len(frames) - 1,
+    )
+
+
+def _video(u: Tensor, frames: list[int]) -> Tensor:
+    """(T, H, W, C) -> (F, C, H, W), a float64 copy in its own memory."""
+    return u.cpu()[_take(frames)].movedim(-1, 1).to(torch.float64, copy=True).contiguous()
+
+
+def _mean(samples: Tensor) -> Tensor:
+    result = torch.zeros(samples.shape[1:], dtype=torch.float64)
+    for sample in samples:
+        result += sample
+    return result / len(samples)
+
+
+def _dot(f: Tensor, g: Tensor) -> Tensor:
+    """Sum of f g over channels and sites: (F, C, H, W) -> (F,)"""
+    return torch.einsum("fn,fn->f", f.flatten(1), g.flatten(1))
+
+
+def _relative_errors(case: _Case, steady: bool) -> dict[str, Any]:
+    v, seen, hidden = case.v, case.seen, 1 - case.seen
+    e = case.u - v
+    e2, v2, size = e.square(), v.square(), e.abs()
+    error, norm = (f.sum((1, 2, 3)) for f in (e2, v2))  # (F,)
+    hidden_error = _dot(e2, hidden)
+    curve = 100 * relative(error.sqrt(), norm.sqrt())
+    misfit = (case.u - case.y) * seen
+    return {
+        "rel_l2": _percent(error, norm, steady, _dot(hidden, hidden) if steady else None),
+        "rel_l2_frame": float(curve.mean()),
+        "rel_l2_end": float(curve[case.end]),
+        "rel_l2_hidden": _percent(hidden_error, _dot(v2, hidden), steady, _dot(hidden, hidden)),
+        "rel_l2_observed_part": _part(_dot(e2, seen), norm, steady),
+        "rel_l2_hidden_part": _part(hidden_error, norm, steady),
+        "rel_l2_curve": curve.tolist(),
+        "rel_l1": 100 * float(relative(*(total(f.sum((1, 2, 3)), steady) for f in (size, v.abs()))).mean()),
+        "max_error": float(size.max()),
+        "observation_misfit": _percent(_dot(misfit, misfit), _dot(case.y.square(), seen), steady, _dot(seen, seen)),
+    }
+
+
+def _percent(error2: Tensor, norm2: Tensor, steady: bool, sites: Tensor | None = None) -> float:
+    """100 sqrt(error2 / norm2), from sums of squares (F,); steady: mean over the fields with `sites`, 0 if none has."""
+    error2, norm2 = total(error2, steady), total(norm2, steady)
+    if sites is not None:
+        here = total(sites, steady) > 0
+        error2, norm2 = error2[here], norm2[here]
+    return 100 * float(relative(error2.sqrt(), norm2.sqrt()).mean()) if len(error2) else 0.0
+
+
+def _part(error2: Tensor, norm2: Tensor, steady: bool) -> float:
+    """As `_percent`, but the fields' squares are averaged, so that the squares of all parts add up."""
+    ratio = relative(total(error2, steady).sqrt(), total(norm2, steady).sqrt())
+    return 100 * float(ratio.square().mean().sqrt())
+
+
+def _frame_metrics(case: _Case, steady: bool) -> dict[str, float]:
+    """What is taken frame by frame and channel by channel: The Well's VRMSE, PDEBench's nRMSE, Pearson correlation."""
+    sites = case.v[0, 0].numel()
+    mse, square_u, square_v = (_inner(f, f) / sites for f in (case.u - case.v, case.u, case.v))  # (F, C)
+    u0, v0 = (f - f.mean((2, 3), keepdim=True) for f in (case.u, case.v))
+    variance_u, variance_v = (_inner(f, f) / sites for f in (u0, v0))
+    given = case.seen.flatten(1).all(1)  # (F,) frames that were input
+    kept = ~given if not given.all() else given
+    flat_u, flat_v = (var <= CONSTANT**2 * square for var, square in ((variance_u, square_u), (variance_v, square_v)))
+    correlation = torch.where(
+        flat_u | flat_v,
+        (flat_u & flat_v).to(mse.dtype),  # 1 for two constant frames, 0 for a constant and a varying one
+        _inner(u0, v0) / sites / (variance_u * variance_v).sqrt(),
+    )
+    return {
+        "vrmse": float((mse / (variance_v * sites / (sites - 1) + VRMSE_EPS)).sqrt().mean()),
+        "nrmse": float(relative(mse.sqrt(), square_v.sqrt())[kept].mean()),
+        **_correlations(correlation.mean(1), case.elapsed, steady),
+    }
+
+
+def _inner(f: Tensor, g: Tensor) -> Tensor:
+    """Sum of f g over sites: (F, C, H, W) -> (F, C)"""
+    return torch.einsum("fcn,fcn->fc", f.flatten(2), g.flatten(2))
+
+
+def _correlations(frame: Tensor, elapsed: Tensor, steady: bool) -> dict[str, float]:
+    result = {"correlation": float(frame.mean())}
+    if not steady:
+        lost = elapsed[frame < CORRELATED]
+        result["correlation_time"] = float(lost.min() if len(lost) else elapsed.max())
+    return result
+
+
+def _residuals(case: _Case, truth: Trajectories, i: int) -> dict[str, float]:
+    residual, floor = (_residual(f.movedim(1, -1)[None], truth, i) for f in (case.u, case.v))
+    return {"residual": residual, "residual_ratio": residual / max(floor, EPS)}
+
+
+def _residual(u: Tensor, truth: Trajectories, i: int) -> float:
+    """In the data's precision; in float64 where that overflows. Between 0 and 1."""
+    static = None if truth.static is None else truth.static[i : i + 1].cpu().clone()
+    for dtype in (truth.u.dtype, torch.float64):
+        given = None if static is None else static.to(dtype)
+        value = float(truth.equation.relative_residual(u.to(dtype).contiguous(), given, truth.grid))
+        if math.isfinite(value):
+            return value
+    terms = truth.equation.terms(u, None if static is None else static.to(u.dtype), truth.grid)
+    return 0.0 if all(not t.any() for t in terms.values()) else 1.0

@@ -1,0 +1,79 @@
+"""Does a smaller profile keep the difficulty? Reference errors at a profile and at paper size, side by side.
+
+3 % of 32 x 32 are 31 sensors where 3 % of 128 x 128 are 492, so that the same field would be a harder task on the
+smaller grid. The profiles' physics is therefore smoother in proportion; the rule is that kriging from sensors and
+persistence from the first frame lie within a factor 2 of their values at paper size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from benchmark.core import Dataset, Run
+from benchmark.planning.registry import Registry, registry
+from benchmark.running.masks import test_generators
+from benchmark.scoring.metrics import score
+
+FACTOR = 2.0
+FIGURES = (("kriging", "cont_1"), ("kriging", "cont_3"), ("persistence", "fwd_full"))
+TRAIN, VALID = 64, 8  # trajectories kriging is fitted on and chosen with
+Progress = Callable[[str, int, int], None]
+
+
+def calibration(
+    small: Dataset, large: Dataset, root: Path, test: int, progress: Progress | None = None
+) -> list[dict[str, Any]]:
+    """One row a figure: the errors in percent, their ratio, and whether it is within the factor."""
+    known = registry()
+    rows = []
+    for method, task in FIGURES:
+        row: dict[str, Any] = {"dataset": small.name, "method": method, "task": task}
+        for profile, dataset in ((_profile(small), small), ("paper", large)):
+            row[profile] = reference_error(known, shortened(dataset, test), method, task, root, profile, progress)
+        values = [v for v in row.values() if isinstance(v, float)]
+        if len(values) == 2:
+            ratio = values[0] / values[1]
+            row |= {"ratio": ratio, "within 2x": "yes" if 1 / FACTOR <= ratio <= FACTOR else "no"}
+        rows.append(row)
+    return rows
+
+
+def _profile(dataset: Dataset) -> str:
+    resolution = dataset.sizes.resolution
+    return next((n for n, s in dataset.profiles.items() if s.sizes.resolution == resolution), str(resolution))
+
+
+def shortened(dataset: Dataset, test: int) -> Dataset:
+    """Enough trajectories for the references; a run of its own for each, where runs are cut into clips."""
+    sizes = replace(dataset.sizes, train=TRAIN, valid=VALID, test=test, long_frames=None)
+    clips = {"clips_per_run": 1} if hasattr(dataset.settings, "clips_per_run") else {}
+    return type(dataset)(replace(dataset.settings, sizes=sizes, **clips))
+
+
+def reference_error(
+    known: Registry,
+    dataset: Dataset,
+    method_name: str,
+    task_name: str,
+    root: Path,
+    profile: str,
+    progress: Progress | None,
+) -> float | str:
+    """Mean relative l2 error in percent, or why there is none."""
+    from datasets.generate import ensure_data
+    from datasets.store import open_split
+
+    task, cls = known.load("tasks", task_name), known.load("methods", method_name)
+    method = cls(cls.profiles.get(profile) or cls.profiles["laptop"])
+    reason = task.unsupported(dataset) or method.unsupported(task, dataset)
+    if reason:
+        return reason
+    ensure_data(dataset, root, progress=progress)
+    truth = open_split(dataset, "test", root)[:]
+    problem = task.observe(truth, test_generators(dataset.name, task.name, range(len(truth)), 0))
+    method.fit(open_split(dataset, "train", root), open_split(dataset, "valid", root), [task], 0, Run())
+    errors = score(method.predict(problem, 0), truth, problem, frame_names=dataset.frame_names)["rel_l2"].values
+    return sum(errors) / len(errors)

@@ -1,0 +1,148 @@
+"""Chooses how a fitted method predicts, on `valid`: one fit, then every combination of the values given.
+
+What can be varied are the settings that `predict` alone reads, `Method.sampling_settings`; the fit is the one that a
+run with the request's settings makes or has made. Nothing of the test set is read, and its masks are not used.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import yaml
+
+from benchmark.planning.registry import near
+from benchmark.planning.request import Request
+from benchmark.planning.resolve import Resolved, Resolver
+from benchmark.planning.settings import SettingsError, covers, keys, resolve
+from benchmark.records.record import Cell
+
+Values = Mapping[str, Sequence[Any]]  # dotted key -> what to try
+
+
+@dataclass(frozen=True)
+class Trial:
+    choice: dict[str, Any]
+    errors: dict[str, float]  # mean rel_l2 of each task, percent; only of those before a failure
+    seconds: float  # of prediction, a trajectory
+    failure: str | None = None  # why a task has no error, such as a prediction that is not finite
+
+    @property
+    def error(self) -> float:
+        return math.inf if self.failure else sum(self.errors.values()) / len(self.errors)
+
+
+def parse_values(items: Iterable[str]) -> dict[str, list[Any]]:
+    """`["edm.steps=10,20", "guidance.update=solve"]` as lists of values."""
+    result: dict[str, list[Any]] = {}
+    for item in items:
+        key, equals, text = item.partition("=")
+        try:
+            values = yaml.safe_load(f"[{text}]") if equals and key.strip() else []
+        except yaml.YAMLError:
+            values = []
+        if not values:
+            raise SettingsError(f"--vary {item!r}: expected key=value,value,..., e.g. edm.steps=10,20")
+        result[key.strip()] = values
+    return result
+
+
+def combinations(cell: Resolved, values: Values) -> list[tuple[dict[str, Any], Any]]:
+    """Every choice of the values, and the method's settings with it."""
+    name, allowed = cell.cell.method, sampling_keys(cell)
+    for key in values:
+        if key not in allowed:
+            hint = near(key, allowed)
+            raise SettingsError(f"{name}: {key!r} is no setting that its predictions alone depend on{hint}")
+    choices = (dict(zip(values, chosen, strict=True)) for chosen in product(*values.values()))
+    return [(choice, resolve(cell.settings, choice, name)) for choice in choices]
+
+
+def sampling_keys(cell: Resolved) -> list[str]:
+    """The dotted keys that can be varied without another fit."""
+    if cell.method.scope == "instance":
+        return keys(cell.settings)
+    return [key for key in keys(cell.settings) if covers(cell.method.sampling_settings, key)]
+
+
+def plan_sweep(request: Request, values: Values) -> tuple[list[Resolved], list[tuple[dict[str, Any], Any]]]:
+    """A cell for each task of the request, and every choice with its settings; what cannot be is refused here."""
+    resolver = Resolver.of(request)
+    resolver.check_changes()
+    method, dataset = (resolver.registry.check(kind, getattr(request, kind)[0]) for kind in ("methods", "datasets"))
+    tasks = resolver.names("tasks")
+    cells = [resolver.resolve(Cell(method, task, dataset, request.profile, request.seeds[0])) for task in tasks]
+    for cell in cells:
+        _check(cell)
+    return cells, combinations(cells[0], values)
+
+
+def sweep(request: Request, values: Values, progress: Callable[[str, float], None]) -> Iterator[Trial]:
+    """Each choice's errors on the first `request.limit` trajectories of `valid`, for all tasks of the request."""
+    cells, chosen = plan_sweep(request, values)
+    trials = [_Tried(cell, request, progress) for cell in cells]
+    for choice, settings in chosen:
+        yield _trial(choice, settings, trials)
+
+
+def _trial(choice: dict[str, Any], settings: Any, trials: Sequence[_Tried]) -> Trial:
+    """A choice that fails is a result like any other: the rest goes on."""
+    errors: dict[str, float] = {}
+    seconds, failure = 0.0, None
+    for tried in trials:
+        task = tried.cell.cell.task
+        try:
+            errors[task], spent = tried(settings)
+        except Exception as error:  # whatever a stranger's method raises
+            failure = f"{task}: {type(error).__name__}: {error}"
+            break
+        seconds += spent / len(trials)
+    return Trial(choice, errors, seconds, failure)
+
+
+class _Tried:
+    """A fit for one task, and its problem on `valid`."""
+
+    def __init__(self, cell: Resolved, request: Request, progress: Callable[[str, float], None]):
+        from benchmark.running.cell import Surroundings, fitted, seed_globally
+        from benchmark.running.masks import test_generators
+        from benchmark.running.worker import choose_device
+        from datasets.generate import ensure_data
+        from datasets.store import open_split
+
+        self.cell, self.request, self.device = cell, request, choose_device(request.device, 0)
+        ensure_data(
+            cell.dataset, request.data, ("train", "valid"), progress=lambda w, i, n: progress(f"data {w}", i / n)
+        )
+        self.train, valid = (open_split(cell.dataset, split, request.data) for split in ("train", "valid"))
+        seed_globally(cell.cell.seed)
+        method, _ = fitted(cell, Surroundings(request, self.device, "", {}, progress))
+        self.state = method.state()
+        self.truth = valid[: min(request.limit or len(valid), len(valid))]
+        name, indices = f"{cell.cell.dataset} valid", range(len(self.truth))
+        generators = test_generators(name, cell.cell.task, indices, request.mask_seed)
+        self.problem = cell.task.observe(self.truth, generators)
+
+    def __call__(self, settings: Any) -> tuple[float, float]:
+        """Mean relative error in percent, and seconds a trajectory."""
+        from benchmark.running.cell import check_prediction, seed_globally
+        from benchmark.running.meter import Meter
+        from benchmark.scoring.metrics import score
+
+        method = self.cell.method(settings).restore(self.state, self.train)
+        seed_globally(self.cell.cell.seed)
+        with Meter(self.device) as meter:
+            prediction = method.predict(self.problem.to(self.device), self.cell.cell.seed, self.request.samples)
+        prediction = check_prediction(prediction, self.problem, self.request.samples)
+        errors = score(prediction, self.truth, self.problem, frame_names=self.cell.dataset.frame_names)["rel_l2"].values
+        return sum(errors) / len(errors), meter.seconds / len(errors)
+
+
+def _check(cell: Resolved) -> None:
+    if cell.unsupported:
+        raise ValueError(f"{cell.cell}: {cell.unsupported}")
+    if cell.task.family == "long_range":
+        raise ValueError(f"{cell.cell.task}: `valid` has no long trajectories; choose on a forward task")

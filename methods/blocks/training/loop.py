@@ -1,0 +1,274 @@
+"""The one training loop of all learned methods.
+
+    fitted = fit_loop(model, loss, batches, Training(steps=2000), run, seed, validate)
+
+`model` ends with the averaged weights that did best on `valid`. All that is random in step k is seeded by (seed, k,
+rank), and the batch of step k is a function of (seed, k): a fit that was killed goes on from its last checkpoint and,
+on a CPU, ends with the same bits as an undisturbed one. Started by `torchrun`, processes share each batch (DDP).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, cast
+
+import torch
+from torch import Tensor, nn
+
+from benchmark.core import Run
+from methods.blocks.training import checkpoint
+from methods.blocks.training.batches import Batches, ahead, derived_seed
+from methods.blocks.training.budget import Progress, Training
+from methods.blocks.training.ema import Ema
+from methods.blocks.training.optimiser import Group, default_groups, make_optimisers, set_rate
+from methods.blocks.training.log import TrainingLog
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
+
+Loss = Callable[[nn.Module, Any, torch.Generator], Tensor]  # model, batch, draws (on its device) -> mean over the batch
+Validate = Callable[[nn.Module], float]  # averaged model, in eval mode and without gradients -> error; lower is better
+
+REPORT = 1.0  # seconds between reports, about
+
+
+def fit_loop(
+    model: nn.Module,
+    loss: Loss,
+    batches: Batches,
+    settings: Training,
+    run: Run,
+    seed: int,
+    validate: Validate | None = None,
+    groups: Sequence[Group] | None = None,
+) -> Progress:
+    """Train `model` in place; it is left in eval mode on the run's device. `groups`: default `default_groups(model)`.
+
+    A checkpoint of the same settings and seed in `run.folder` is continued; two fits in one folder need a subfolder
+    each. Without `validate` the last averaged weights are kept. A loss that explodes or is not finite is a ValueError.
+    """
+    start = time.monotonic()
+    fabric = make_fabric(run.device, settings.precision)
+    with torch.random.fork_rng(devices=[fabric.device] if fabric.device.type == "cuda" else []):
+        fit = _Fit(fabric, model, loss, settings, run, seed, validate, groups, start)
+        fit.resume()
+        fit.train(batches)
+        return fit.finish()
+
+
+def make_fabric(device: torch.device, precision: Any) -> Fabric:
+    """One process on `device`, or one of those that torchrun started, each with a device of its own.
+
+    A CPU computes in float32: few have fast bfloat16 products, and some that announce them fault on the first one.
+    """
+    from lightning_fabric import Fabric
+    from lightning_fabric.plugins.environments.lightning import LightningEnvironment
+
+    precision = "32-true" if device.type == "cpu" else precision
+    world = int(os.environ.get("WORLD_SIZE", 1))
+    if world > 1:
+        local = int(os.environ.get("LOCAL_WORLD_SIZE", world))
+        fabric = Fabric(
+            accelerator=device.type, strategy="ddp", devices=local, num_nodes=world // local, precision=precision
+        )
+    else:
+        devices = [device.index or 0] if device.type == "cuda" else 1
+        fabric = Fabric(accelerator=device.type, devices=devices, precision=precision, plugins=[LightningEnvironment()])
+    fabric.launch()
+    return fabric
+
+
+class _Fit:
+    """Steps in windows of about a second; whatever needs the loss as a number waits for the end of a window."""
+
+    def __init__(
+        self,
+        fabric: Fabric,
+        model: nn.Module,
+        loss: Loss,
+        settings: Training,
+        run: Run,
+        seed: int,
+        validate: Validate | None,
+        groups: Sequence[Group] | None,
+        start: float,
+    ):
+        self.fabric, self.model, self.loss, self.settings, self.run = fabric, model, loss, settings, run
+        self.seed, self.validate, self.start = seed, validate, start
+        model.to(fabric.device).train()
+        self.ema = Ema(model, settings.ema, settings.ema_power)
+        self.optimisers = make_optimisers(settings.optimiser, groups or default_groups(model))
+        network: Any = torch.compile(model) if settings.compile else model
+        self.network, *self.steppers = fabric.setup(network, *self.optimisers)
+        self.progress = Progress()
+        self.best: checkpoint.Weights | None = None
+        self.before = self.saved = 0.0  # seconds spent before this process, and at the last checkpoint
+        self.resumed = 0.0  # fraction of the budget spent before this process
+        self.pace = REPORT  # seconds a step
+
+    # -- the course of a fit
+
+    def train(self, batches: Batches) -> None:
+        rank, world = self.fabric.global_rank, self.fabric.world_size
+        stream = ahead(batches, self.progress.steps, self.fabric.device, rank, world)
+        folder = self.run.folder if self.fabric.is_global_zero else None
+        with closing(stream), TrainingLog(folder, self.progress.steps, self.settings.tensorboard) as log:
+            while self.fraction() < 1:
+                rows = self.window(stream)
+                log.write(self.progress.steps, **self.report(rows))
+                if self.validation_due():
+                    log.write(self.progress.steps, valid=self.run_validation())
+                if self.progress.seconds - self.saved >= self.settings.checkpoint_seconds:
+                    self.save()
+
+    def window(self, stream: Iterator[Any]) -> Tensor:
+        """Steps up to the next report: their losses and gradient norms (K, 2), the same on all processes."""
+        begun, count = self.progress.seconds, self.window_size()
+        rows = torch.stack([self.step(next(stream)) for _ in range(count)])
+        rows = cast(Tensor, self.fabric.all_reduce(rows, reduce_op="mean")).cpu()
+        self.read_clock()
+        self.pace = (self.progress.seconds - begun) / count
+        self.check(rows)
+        return rows
+
+    def step(self, batch: Any) -> Tensor:
+        step, draws = self.progress.steps, self.draws(0)
+        set_rate(self.optimisers, self.settings.optimiser.rate(step, self.fraction()))
+        value = self.loss(self.network, batch, draws)
+        self.fabric.backward(value)
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.optimiser.clip)
+        for stepper in self.steppers:
+            stepper.step()
+            stepper.zero_grad()
+        self.ema.update(self.model, step)
+        self.progress.steps += 1
+        return torch.stack([value.detach().float(), norm.float()])
+
+    def run_validation(self) -> float:
+        """On the first process, for all."""
+        value = math.nan
+        if self.fabric.is_global_zero and self.validate is not None:
+            self.draws(1)
+            with torch.no_grad(), self.fabric.autocast():
+                value = float(self.validate(self.ema.module))
+        value = self.fabric.broadcast(value)
+        if not math.isfinite(value):
+            raise ValueError(f"training: the validation error at step {self.progress.steps} is {value}")
+        self.progress.validated = self.settings.validations_by(self.progress)
+        if value < self.progress.best:
+            self.progress.best, self.progress.best_step = value, self.progress.steps
+            self.best = checkpoint.snapshot(self.ema.module)
+        self.read_clock()
+        return value
+
+    def finish(self) -> Progress:
+        self.save()
+        best = self.best if self.settings.keep == "best" else None
+        checkpoint.load_weights(self.model, best or checkpoint.tensors(self.ema.module))
+        self.model.eval()
+        return self.progress
+
+    # -- budget and time
+
+    def fraction(self) -> float:
+        return self.settings.fraction(self.progress)
+
+    def window_size(self) -> int:
+        """Steps of the next window, on all processes: a second's worth, and not beyond the next validation."""
+        room = self.settings.room(self.progress, self.pace)
+        return self.fabric.broadcast(max(1, min(room, round(REPORT / self.pace), 100)))
+
+    def read_clock(self) -> None:
+        """Seconds spent, before a resume too; the first process's clock counts."""
+        self.progress.seconds = self.fabric.broadcast(self.before + time.monotonic() - self.start)
+
+    def validation_due(self) -> bool:
+        return self.validate is not None and self.settings.validations_by(self.progress) > self.progress.validated
+
+    # -- randomness, trouble, news
+
+    def draws(self, purpose: int) -> torch.Generator:
+        """The generator of this step; the global ones, which dropout uses, are seeded alike."""
+        device = self.fabric.device
+        seed = derived_seed(self.seed, self.progress.steps, self.fabric.global_rank, purpose)
+        torch.default_generator.manual_seed(seed)
+        if device.type == "cuda":
+            torch.cuda.manual_seed(seed)
+        return torch.Generator(device).manual_seed(derived_seed(seed))
+
+    def check(self, rows: Tensor) -> None:
+        """Refuse losses and gradients that are not finite, and losses far above the first."""
+        if self.progress.first_loss is None:
+            self.progress.first_loss = float(rows[0, 0])
+        limit = self.settings.explosion * max(abs(self.progress.first_loss), 1e-12)
+        wrong = (~rows.isfinite()).any(1) | ~(rows[:, 0].abs() <= limit)
+        if wrong.any():
+            k = int(wrong.nonzero()[0])
+            raise ValueError(
+                f"training diverged at step {self.progress.steps - len(rows) + k}: loss {rows[k, 0]:.4g} "
+                f"(first step: {self.progress.first_loss:.4g}), gradient norm {rows[k, 1]:.4g}; a lower lr may help"
+            )
+
+    def report(self, rows: Tensor) -> dict[str, float]:
+        loss, norm = rows.mean(0).tolist()
+        if self.fabric.is_global_zero:
+            total = f"/{self.settings.steps}" if self.settings.seconds is None else ""
+            message = f"step {self.progress.steps}{total}, loss {loss:.4g}, {_clock(self.seconds_left())} left"
+            self.run.progress(message, min(1.0, self.fraction()))
+        rate = self.settings.optimiser.rate(self.progress.steps - 1, self.fraction()) * self.settings.optimiser.lr
+        return {"loss": loss, "gradient_norm": norm, "lr": rate, "seconds": round(self.progress.seconds, 3)}
+
+    def seconds_left(self) -> float:
+        if self.settings.seconds is not None:
+            return max(0.0, self.settings.seconds - self.progress.seconds)
+        here = self.progress.seconds - self.before
+        return here * (1 - self.fraction()) / (self.fraction() - self.resumed)
+
+    # -- checkpoints
+
+    def save(self) -> None:
+        """By the first process; the others go on."""
+        self.saved = self.progress.seconds
+        if self.run.folder is None or not self.fabric.is_global_zero:
+            return
+        weights = {"model": checkpoint.snapshot(self.model), "ema": checkpoint.snapshot(self.ema.module)}
+        if self.best is not None:
+            weights["best"] = self.best
+        state = {
+            "identity": self.identity(),
+            "progress": asdict(self.progress),
+            "optimisers": [optimiser.state_dict() for optimiser in self.optimisers],
+        }
+        checkpoint.save(self.run.folder, self.progress.steps, weights, state)
+
+    def resume(self) -> None:
+        paths = checkpoint.found(self.run.folder) if self.run.folder is not None else []
+        if not paths:
+            return
+        weights, state = checkpoint.load(paths[-1])
+        if state["identity"] != self.identity():
+            raise ValueError(f"{paths[-1]}: expected a fit with {self.identity()}, got {state['identity']}")
+        checkpoint.load_weights(self.model, weights["model"])
+        checkpoint.load_weights(self.ema.module, weights["ema"])
+        self.best = weights.get("best")
+        for optimiser, values in zip(self.optimisers, state["optimisers"], strict=True):
+            optimiser.load_state_dict(values)
+        self.progress = Progress(**state["progress"])
+        self.before = self.saved = self.progress.seconds
+        self.resumed = self.fraction()
+
+    def identity(self) -> str:
+        return json.dumps({"seed": self.seed, **asdict(self.settings)}, sort_keys=True)
+
+
+def _clock(seconds: float) -> str:
+    """3725 -> 1:02:05, 65 -> 1:05."""
+    minutes, second = divmod(round(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours}:{minute:02d}:{second:02d}" if hours else f"{minute}:{second:02d}"

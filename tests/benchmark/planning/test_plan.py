@@ -1,0 +1,246 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from benchmark.planning.plan import changes, plan
+from benchmark.planning.registry import PluginError, UnknownName
+from benchmark.planning.request import Request
+from benchmark.planning.settings import SettingsError
+from benchmark.planning.suites import read_suite
+from benchmark.records.record import Cell, new_record, write_json
+from tests.benchmark.support import toy_request
+
+
+def states(request: Request) -> dict[str, str]:
+    return {p.cell.task: p.state for p in plan(request)}
+
+
+def store(request: Request, task: str = "fwd_full", state: str = "done", **changes) -> None:
+    """A record as a run would leave it."""
+    planned = next(p for p in plan(request) if p.cell.task == task)
+    parts = {"settings": planned.settings, "key": planned.key, "metrics": {}, "cost": {}} | changes
+    write_json(planned.cell.path(request.results), new_record(planned.cell, state, **parts))
+
+
+def test_every_combination_once_with_shared_fits_together(tmp_path):
+    request = toy_request(
+        tmp_path,
+        methods=("learn", "odd", "learn"),
+        tasks=("cont_1", "fwd_full"),
+        datasets=("toy", "toy_long"),
+        seeds=(0, 1),
+    )
+    cells = [p.cell for p in plan(request)]
+    assert len(cells) == len(set(cells)) == 2 * 2 * 2 * 2
+    assert cells[:2] == [Cell("learn", "cont_1", "toy", "smoke", 0), Cell("learn", "fwd_full", "toy", "smoke", 0)]
+
+
+def test_states(tmp_path):
+    request = toy_request(tmp_path, methods=("learn_task",), tasks=("all",))
+    store(request, "cont_1", "done")
+    store(request, "cont_3", "failed", reason="KeyError: x")
+    store(request, "cont_05", "timeout")
+    store(request, "fwd_partial", "oom")
+    planned = {p.cell.task: p for p in plan(request)}
+    assert {task: p.state for task, p in planned.items()} == {
+        "cont_05": "timeout", "cont_1": "done", "cont_3": "failed", "fwd_full": "missing", "inv_full": "unsupported",
+        "fwd_partial": "oom", "inv_partial": "unsupported", "long_range": "unsupported",
+    }  # fmt: skip
+    assert {p.action for p in planned.values() if p.state in ("failed", "timeout", "oom", "missing")} == {"run"}
+    assert planned["cont_1"].action == "skip" and planned["cont_3"].reason == "KeyError: x"
+    assert planned["inv_full"].action == "write" and planned["inv_full"].reason == "it cannot look back"
+    assert "no trajectories longer" in planned["long_range"].reason
+
+
+def test_overwrite_runs_what_is_done(tmp_path):
+    request = toy_request(tmp_path)
+    store(request)
+    assert plan(request)[0].action == "skip"
+    again = plan(replace(request, overwrite=True))[0]
+    assert (again.state, again.action) == ("done", "run")
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"overrides": ("steps=7",)}, "method.steps: 3 -> 7"),
+        ({"overrides": ("dataset.scale=2",)}, "dataset.scale: 1.0 -> 2.0"),
+        ({"overrides": ("task.noise=0.1",)}, "task.noise: 0.0 -> 0.1"),
+        ({"samples": 3}, "evaluation.samples: 1 -> 3"),
+        ({"limit": 2}, "evaluation.trajectories: 4 -> 2"),
+        ({"mask_seed": 1}, "evaluation.mask_seed: 0 -> 1"),
+    ],
+)
+def test_whatever_moves_the_numbers_makes_a_record_stale(tmp_path, change, reason):
+    store(toy_request(tmp_path))
+    planned = plan(toy_request(tmp_path, **change))[0]
+    assert (planned.state, planned.action, planned.reason) == ("stale", "run", reason)
+
+
+def test_versions_make_stale_and_irrelevant_things_do_not(tmp_path, monkeypatch):
+    request = toy_request(tmp_path)
+    store(request)
+    assert states(replace(request, limit=100, jobs=2, device="auto")) == {"fwd_full": "done"}
+    monkeypatch.setattr("benchmark.planning.resolve.SCORER_VERSION", 999)
+    assert plan(request)[0].reason.startswith("versions.scorer")
+    assert states(request) == {"fwd_full": "stale"}
+
+
+def test_an_unreadable_record_is_kept_and_named(tmp_path):
+    request = toy_request(tmp_path, tasks=("fwd_full", "cont_1"))
+    path = Cell("learn", "fwd_full", "toy", "smoke", 0).path(request.results)
+    path.parent.mkdir(parents=True)
+    path.write_text('{"schema": 1, "st')
+    broken, other = plan(request)
+    assert (broken.state, broken.action) == ("failed", "refuse") and str(path) in broken.reason
+    assert "--overwrite" in broken.reason and other.action == "run"
+    assert plan(replace(request, overwrite=True))[0].action == "run"
+    path.write_text(json.dumps({"schema": 99, "state": "done", "cell": {}}))
+    assert plan(request)[0].action == "refuse"
+
+
+def test_unknown_names_have_the_nearest(tmp_path):
+    for change, message in (
+        ({"methods": ("lern",)}, "unknown method 'lern'.*learn"),
+        ({"tasks": ("fwd_ful",)}, "unknown task 'fwd_ful'.*fwd_full"),
+        ({"datasets": ("tou",)}, "unknown dataset 'tou'.*toy"),
+    ):
+        with pytest.raises(UnknownName, match=message):
+            plan(toy_request(tmp_path, **change))
+    with pytest.raises(ValueError, match="unknown profile 'smok'.*smoke"):
+        plan(toy_request(tmp_path, profile="smok"))
+
+
+def test_a_profile_that_a_method_lacks_is_unsupported(tmp_path):
+    planned = plan(toy_request(tmp_path, methods=("odd",), profile="laptop"))[0]
+    assert (planned.state, planned.action) == ("unsupported", "write")
+    assert planned.reason == "odd has no settings for profile 'laptop' (it has smoke)"
+
+
+def test_overrides_go_where_they_belong(tmp_path):
+    """A key of one of the methods is applied to that one; a key of none is refused."""
+    request = toy_request(tmp_path, methods=("learn", "odd"), overrides=("steps=9", "optimiser.rate=0.5"))
+    learn, odd = plan(request)
+    assert learn.settings["method"] == {
+        "steps": 9,
+        "save_every": 5,
+        "optimiser": {"rate": 0.5, "momentum": None},
+        "shift": 0.0,
+    }
+    assert odd.settings["method"] == {"how": "fine", "instances": None}
+    for item, message in (
+        ("stepz=9", "unknown setting 'stepz'.*steps"),
+        ("dataset.scala=9", "unknown setting 'dataset.scala'.*scale"),
+        ("task.nois=9", "unknown setting 'task.nois'.*noise"),
+        ("steps=many", "learn: steps: expected int, got 'many'"),
+    ):
+        with pytest.raises(SettingsError, match=message):
+            plan(replace(request, overrides=(item,)))
+
+
+def test_set_wins_over_the_config_file(tmp_path):
+    config = tmp_path / "c.yaml"
+    config.write_text("steps: 5\noptimiser: {rate: 0.125}\ndataset: {scale: 3}\n")
+    settings = plan(toy_request(tmp_path, config=config, overrides=("steps=6",)))[0].settings
+    assert settings["method"]["steps"] == 6 and settings["method"]["optimiser"]["rate"] == 0.125
+    assert settings["dataset"]["scale"] == 3.0
+
+
+PLUGINS = {
+    "fit must take (self, train, valid, tasks, seed, run), it takes (self, train, seed)": """
+class M(Method):
+    profiles = {}
+    def fit(self, train, seed): return self
+    def predict(self, problem, seed, samples=1): ...
+""",
+    "predict must take (self, problem, seed, samples)": """
+class M(Method):
+    profiles = {}
+    def fit(self, train, valid, tasks, seed, run): return self
+    def predict(self, problem): ...
+""",
+    "predict must be defined": """
+class M(Method):
+    profiles = {}
+    def fit(self, train, valid, tasks, seed, run): return self
+""",
+    "expected a dict `profiles`": """
+class M(Method):
+    def fit(self, train, valid, tasks, seed, run): return self
+    def predict(self, problem, seed, samples=1): ...
+""",
+    "expected a subclass of benchmark.core.Method": "M = dict",
+}
+
+
+@pytest.mark.parametrize("message", PLUGINS)
+def test_a_method_with_the_wrong_signature_is_refused_before_any_work(tmp_path, message):
+    plugin = tmp_path / "mine.py"
+    plugin.write_text(f"from benchmark.core import Method\n{PLUGINS[message]}\nMETHODS = {{'mine': M}}\n")
+    request = toy_request(tmp_path, methods=("mine",))
+    request = replace(request, plugins=(*request.plugins, plugin))
+    with pytest.raises(PluginError) as error:
+        plan(request)
+    assert message in str(error.value) and "mine.py" in str(error.value)
+    # asked through `all`, it stands there as failed and the others go on
+    planned = {p.cell.method: p for p in plan(replace(request, methods=("all",)))}
+    assert planned["mine"].action == "refuse" and message in planned["mine"].reason
+    assert planned["learn"].action == "run"
+
+
+def test_the_first_of_cells_that_share_work_pays_for_it(tmp_path):
+    request = toy_request(tmp_path, tasks=("cont_1", "fwd_full"))
+    first, second = (p.estimate for p in plan(request))
+    videos = (6 + 2 + 4) * 3
+    assert first.disk_mb == videos * 8 * 8 * 4 / 2**20 and second.disk_mb == 0
+    assert first.seconds == 10.0 and first.basis == "the profile's budget"
+    cost = {"predict_seconds": 0.5, "fit_seconds": 30.0, "peak_memory_mb": 300.0, "parameters": 2**18}
+    done = replace(request, seeds=(1,), tasks=("cont_1",))
+    store(done, "cont_1", cost=cost)
+    first, second = (p.estimate for p in plan(request))
+    assert (first.seconds, second.seconds) == (0.5 * 4 + 30.0, 0.5 * 4)
+    assert first.memory_mb == 300.0 and first.disk_mb == videos * 8 * 8 * 4 / 2**20 + 1.0
+    assert "seed 1" in first.basis
+
+
+def test_a_fit_that_declares_its_seconds_is_believed(tmp_path):
+    request = toy_request(tmp_path, methods=("videopde_unified",), tasks=("cont_1", "fwd_full"), profile="laptop")
+    request = replace(request, datasets=("navier_stokes",), overrides=("training.seconds=42",))
+    first, second = (p.estimate for p in plan(request))
+    assert (first.seconds, second.seconds) == (42, 0) and "the fit's budget" in first.basis
+
+
+def test_a_suite_file_names_the_lists(tmp_path):
+    path = tmp_path / "table.yaml"
+    path.write_text("title: T\nmethods: [learn]\ntasks: fwd_full\ndatasets: [toy]\nseeds: [0, 1]\nprofile: smoke\n")
+    suite = read_suite(path)
+    assert suite == {
+        "methods": ("learn",), "tasks": ("fwd_full",), "datasets": ("toy",), "seeds": (0, 1), "profile": "smoke"
+    }  # fmt: skip
+    assert len(plan(toy_request(tmp_path, **suite))) == 2
+    for text, message in (
+        ("methods: [learn]\ntasks: [x]\ndataset: [toy]\n", "unknown key 'dataset'"),
+        ("methods: [learn]\n", "tasks is missing"),
+        ("methods: [learn]\ntasks: [x]\ndatasets: [toy]\nseeds: [a]\n", "seeds: expected a list of int"),
+    ):
+        path.write_text(text)
+        with pytest.raises(ValueError, match=message):
+            read_suite(path)
+
+
+def test_a_request_survives_the_way_to_a_worker(tmp_path):
+    request = toy_request(tmp_path, overrides=("steps=2",), limit=3, config=tmp_path / "c.yaml", time_limit=2.5)
+    assert Request.from_json(json.loads(json.dumps(request.to_json()))) == request
+
+
+@pytest.mark.parametrize("change", [{"samples": 0}, {"jobs": 0}, {"limit": 0}, {"time_limit": 0}, {"tasks": ()}])
+def test_a_request_is_checked(tmp_path, change):
+    with pytest.raises(ValueError, match="expected"):
+        toy_request(tmp_path, **change)
+
+
+def test_changes_lists_every_difference():
+    assert list(changes({"a": 1, "b": {"c": 2}}, {"a": 1, "b": {"c": 3, "d": 4}})) == ["b.c: 2 -> 3", "b.d: None -> 4"]
