@@ -18,12 +18,12 @@ import torch
 from torch import Tensor, nn
 
 from benchmark.core import Grid
-from methods.blocks.training.budget import LAPTOP_SECONDS, Training
-from methods.blocks.networks.deepxde import deeponet
 from methods.blocks.conditioning import Told
+from methods.blocks.networks.deepxde import deeponet
+from methods.blocks.regressor import RegressionSettings, Regressor, Shape, relative_l2
+from methods.blocks.training.budget import LAPTOP_SECONDS, Training
 from methods.blocks.training.examples import Observed
 from methods.blocks.training.optimiser import Optimiser
-from methods.blocks.regressor import RegressionSettings, Regressor, Shape, relative_l2
 
 KERNEL = 5
 BOTTOM = 8  # points an axis where the convolutions of the branch end

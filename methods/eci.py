@@ -18,12 +18,12 @@ from torch import Tensor, nn
 
 from benchmark.core import Dataset, Grid, Problem, Task
 from methods import fno
-from methods.blocks.training.budget import LAPTOP_SECONDS, Training
+from methods.blocks.conditioning import coordinates
 from methods.blocks.diffusion.edm import stratified
 from methods.blocks.generative import Clips, Generative
-from methods.blocks.conditioning import coordinates
 from methods.blocks.networked import draw_noise
 from methods.blocks.normaliser import SIGMA_DATA
+from methods.blocks.training.budget import LAPTOP_SECONDS, Training
 from methods.blocks.training.optimiser import Optimiser
 
 

@@ -23,10 +23,10 @@ import torch
 from torch import Tensor, nn
 
 from benchmark.core import Dataset, Grid, Task
-from methods.blocks.training.budget import LAPTOP_SECONDS, Training
 from methods.blocks.conditioning import Told
-from methods.blocks.training.optimiser import Optimiser
 from methods.blocks.regressor import RegressionSettings, Regressor, Shape
+from methods.blocks.training.budget import LAPTOP_SECONDS, Training
+from methods.blocks.training.optimiser import Optimiser
 
 Form = Literal["3d", "2d", "recurrent"]
 

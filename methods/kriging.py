@@ -51,6 +51,7 @@ CHUNK = 16  # trajectories predicted at once
 class Kriging(Method):
     """S = 1 is the posterior mean; S > 1 are draws from the posterior (Matheron's rule)."""
 
+    kind = "reference"
     scope = "task"
     source = "Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006"
     profiles = {
@@ -60,7 +61,7 @@ class Kriging(Method):
     }
 
     def fit(self, train: TrajectorySet, valid: TrajectorySet, tasks: Sequence[Task], seed: int, run: Run) -> Self:
-        self.noise_ = torch.tensor(max((getattr(task, "noise", 0.0) for task in tasks), default=0.0))
+        self.noise_ = torch.tensor(max((task.noise for task in tasks), default=0.0))
         best = torch.inf
         for i, prior in self._candidates(train, run.device):
             error = self._error(prior, valid, tasks, seed)

@@ -21,6 +21,7 @@ class Settings:
 class Mean(Method):
     """Observed values are kept; frames beyond those of the training set get the mean of its last frame."""
 
+    kind = "reference"
     scope = "dataset"
     profiles = {"smoke": Settings(), "laptop": Settings(), "paper": Settings(trajectories=256)}
 

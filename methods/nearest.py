@@ -19,6 +19,7 @@ class Settings:
 
 
 class Nearest(Method):
+    kind = "reference"
     scope = "instance"
     profiles = {"smoke": Settings(), "laptop": Settings(), "paper": Settings()}
 

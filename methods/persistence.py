@@ -20,6 +20,7 @@ class Settings:
 class Persistence(Method):
     """Repeats the one observed frame; where only some of its sites are seen, the nearest sensor fills the others."""
 
+    kind = "reference"
     scope = "instance"
     profiles = {"smoke": Settings(), "laptop": Settings(), "paper": Settings()}
 

@@ -25,8 +25,8 @@ from torch import Tensor, nn
 from benchmark.core import Dataset, Problem, Run, Task, TrajectorySet
 from methods import fno
 from methods.blocks.lbfgs import minimise
-from methods.blocks.training.examples import Observed, fixed_examples
 from methods.blocks.regressor import relative_l2
+from methods.blocks.training.examples import Observed, fixed_examples
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,7 @@ def _like(settings: fno.Settings, **weights: float) -> Settings:
 class PINO(fno.FNO):
     """FNO with a physics loss, for one whole frame given; sparse frames are left to `fno`."""
 
+    uses_equation = True
     source = "Li et al., Physics-Informed Neural Operator for Learning Partial Differential Equations, 2021"
     profiles = {
         "smoke": _like(fno.SMOKE),

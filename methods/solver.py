@@ -37,6 +37,8 @@ class Settings:
 
 
 class Solver(Method):
+    kind = "reference"
+    uses_equation = True
     scope = "task"
     source = "Le Dimet and Talagrand, Variational algorithms for analysis and assimilation, Tellus A, 1986"
     profiles = {

@@ -18,7 +18,7 @@ from typing import Literal
 import torch
 from torch import Generator, Tensor
 
-from benchmark.core import Dataset, Grid, Problem, Task, Trajectories
+from benchmark.core import Dataset, Grid, Problem, RollOut, Task, Trajectories
 
 Family = Literal["continuous", "forward", "inverse", "long_range"]
 
@@ -34,9 +34,8 @@ class Observation(Task):
     noise: float = 0.0  # standard deviation over that of the observed values
     dropout: float = 0.0  # share of the sensors that are silent, drawn anew for each frame
     masks: int = 1  # observations a test trajectory; `observe` makes one, the caller repeats the trajectory
-    # How a T-frame model covers a longer trajectory: each window starts from the last frame of the one before.
-    # drop: that repeated frame is dropped, T - 1 new frames a window; keep: it counts as a new frame.
-    window: Literal["drop", "keep"] = "drop"
+    roll_out: RollOut = "drop"
+    trains: bool = False
 
     def __post_init__(self) -> None:
         if not 0 < self.rate <= 1:
@@ -76,7 +75,8 @@ class Observation(Task):
             noise = torch.stack([torch.randn(u.shape[1:], generator=g) for g in generators]).to(u)
             values += self.noise * torch.where(mask, noise, 0) * self._scale(values, mask, trajectories)
         static = None if trajectories.static is None else trajectories.static.clone()
-        return Problem(values, mask, trajectories.grid, trajectories.equation, static)
+        grid, equation = trajectories.grid, trajectories.equation
+        return Problem(values, mask, grid, equation, static, self.noise, self.roll_out)
 
     def _frames(self, frames: int) -> range:
         return {"continuous": range(frames), "inverse": range(frames - 1, frames)}.get(self.family, range(1))
@@ -105,10 +105,10 @@ class Observation(Task):
 
 
 CONT_05 = Observation("cont_05", "continuous", 0.005)
-CONT_1 = Observation("cont_1", "continuous", 0.01)
-CONT_3 = Observation("cont_3", "continuous", 0.03)
-FWD_FULL = Observation("fwd_full", "forward")
-INV_FULL = Observation("inv_full", "inverse")
-FWD_PARTIAL = Observation("fwd_partial", "forward", 0.03)
-INV_PARTIAL = Observation("inv_partial", "inverse", 0.03)
+CONT_1 = Observation("cont_1", "continuous", 0.01, trains=True)
+CONT_3 = Observation("cont_3", "continuous", 0.03, trains=True)
+FWD_FULL = Observation("fwd_full", "forward", trains=True)
+INV_FULL = Observation("inv_full", "inverse", trains=True)
+FWD_PARTIAL = Observation("fwd_partial", "forward", 0.03, trains=True)
+INV_PARTIAL = Observation("inv_partial", "inverse", 0.03, trains=True)
 LONG_RANGE = Observation("long_range", "long_range")

@@ -10,8 +10,8 @@ Everything is checked at construction, so a wrong shape is reported where it was
 from benchmark.core.dataset import Dataset, Layout, Sizes, Split
 from benchmark.core.equation import Equation
 from benchmark.core.grid import Boundary, Grid
-from benchmark.core.method import Method, Run, Scope
-from benchmark.core.problem import Prediction, Problem
+from benchmark.core.method import Kind, Method, Run, Scope
+from benchmark.core.problem import Prediction, Problem, RollOut
 from benchmark.core.task import Task
 from benchmark.core.trajectories import Trajectories, TrajectorySet
 
@@ -20,10 +20,12 @@ __all__ = [
     "Dataset",
     "Equation",
     "Grid",
+    "Kind",
     "Layout",
     "Method",
     "Prediction",
     "Problem",
+    "RollOut",
     "Run",
     "Scope",
     "Sizes",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from benchmark.core.dataset import Dataset
 
 Scope = Literal["task", "dataset", "instance"]
+Kind = Literal["reference", "learned"]
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,8 @@ class Method(ABC):
     """
 
     scope: ClassVar[Scope] = "task"
+    kind: ClassVar[Kind] = "learned"  # tables rank learned methods; references show the floor and the ceiling
+    uses_equation: ClassVar[bool] = False  # knows the PDE beside the data
     version: ClassVar[int] = 1  # raise it when a change of the code moves the numbers
     profiles: ClassVar[Mapping[str, Any]]  # profile name -> frozen settings dataclass
     source: ClassVar[str] = ""  # the paper to cite

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from torch import Tensor
@@ -12,6 +12,10 @@ from benchmark.core.grid import Grid, check_static, check_video
 
 if TYPE_CHECKING:
     from benchmark.core.equation import Equation
+
+# How a model of T frames covers a longer video: each window starts from the last frame of the one before.
+# drop: that repeated frame is dropped, T - 1 new frames per window; keep: it counts as a new frame.
+RollOut = Literal["drop", "keep"]
 
 
 @dataclass(frozen=True)
@@ -23,6 +27,8 @@ class Problem:
     grid: Grid
     equation: Equation
     static: Tensor | None = None  # (B, H, W, Cs)
+    noise: float = 0.0  # of the sensors: standard deviation over that of the observed values
+    roll_out: RollOut = "drop"
 
     def __post_init__(self) -> None:
         check_video("values", self.values, self.grid)

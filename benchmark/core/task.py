@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from benchmark.core.grid import Grid
-from benchmark.core.problem import Problem
+from benchmark.core.problem import Problem, RollOut
 from benchmark.core.trajectories import Trajectories
 
 if TYPE_CHECKING:
@@ -23,6 +23,10 @@ class Task(ABC):
     name: str
     family: Literal["continuous", "forward", "inverse", "long_range"]
     rate: float  # share of a frame's sites that are seen, 1 = the whole frame
+    noise: float = 0.0  # of the sensors: standard deviation over that of the observed values
+    masks: int = 1  # observations per test trajectory
+    roll_out: RollOut = "drop"
+    trains: bool = False  # one fit for all tasks of a dataset learns from the tasks that say so
 
     @abstractmethod
     def mask(self, grid: Grid, generator: torch.Generator) -> Tensor:

@@ -18,10 +18,6 @@ from benchmark.planning.request import Request
 from benchmark.planning.settings import SettingsError, digest, has, keys, plain, resolve, without
 from benchmark.records.record import SCORER_VERSION, Cell
 
-# One fit of a `dataset`-scope method is trained on these, whatever was asked for, and serves every other task as well.
-TRAINING_TASKS = ("cont_1", "cont_3", "fwd_full", "inv_full", "fwd_partial", "inv_partial")
-
-
 FIT = "fit.json"  # written last: with it a fit is whole
 
 
@@ -164,8 +160,10 @@ class Resolver:
         )  # fmt: skip
 
     def _training_tasks(self, method: Method, dataset: Dataset) -> tuple[Task, ...]:
-        tasks = (self.task(name) for name in TRAINING_TASKS)
-        return tuple(t for t in tasks if not t.unsupported(dataset) and not method.unsupported(t, dataset))
+        """What a fit of scope `dataset` learns from, whatever was asked for; it serves every other task as well."""
+        tasks = (_try(self.task, name) for name in self.registry.names("tasks"))
+        wanted = (task for task in tasks if task is not None and task.trains)
+        return tuple(t for t in wanted if not t.unsupported(dataset) and not method.unsupported(t, dataset))
 
     def _evaluation(self, dataset: Dataset, settings: Any) -> dict[str, int]:
         """`--limit` and a method's setting `instances` both bound how many test trajectories are scored."""

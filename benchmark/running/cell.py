@@ -99,7 +99,7 @@ def observe(cell: Resolved, request: Request) -> tuple[Trajectories, Problem]:
     count = cell.identity["evaluation"]["trajectories"]
     if len(test) < count:
         raise ValueError(f"{cell.cell.dataset} test: expected {count} trajectories, the data has {len(test)}")
-    masks = getattr(cell.task, "masks", 1)
+    masks = cell.task.masks
     truth = test[:count]
     static = None if truth.static is None else truth.static.repeat_interleave(masks, dim=0)
     truth = replace(truth, u=truth.u.repeat_interleave(masks, dim=0), static=static)
@@ -110,7 +110,8 @@ def observe(cell: Resolved, request: Request) -> tuple[Trajectories, Problem]:
 def make_problem(cell: Resolved, request: Request) -> Problem:
     """The test problem in memory of its own, zero where unseen, with an equation fresh from the dataset."""
     _, seen = observe(cell, request)
-    return Problem(
+    return replace(
+        seen,
         values=torch.where(seen.mask, seen.values, 0).clone(memory_format=torch.contiguous_format),
         mask=seen.mask.clone(memory_format=torch.contiguous_format),
         grid=replace(seen.grid),

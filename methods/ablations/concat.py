@@ -14,9 +14,9 @@ from torch import Tensor
 
 from benchmark.core import Problem
 from methods.ablations.dit import Architecture, DiT
-from methods.blocks.training.budget import Training
 from methods.blocks.diffusion.edm import Denoise, Edm
 from methods.blocks.networks.tiles import Triple
+from methods.blocks.training.budget import Training
 from methods.videopde import method as videopde
 from methods.videopde.method import VideoPDE
 

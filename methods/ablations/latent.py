@@ -19,13 +19,13 @@ from methods.ablations import concat
 from methods.ablations.concat import Concat
 from methods.ablations.dit import DiT, pad_end
 from methods.ablations.vae import Vae, VideoVae
+from methods.blocks.networked import count, under
+from methods.blocks.networks.tiles import Triple
 from methods.blocks.training.batches import ShuffledBatches
 from methods.blocks.training.budget import Training
 from methods.blocks.training.checkpoint import load_weights, tensors
-from methods.blocks.networked import count, under
-from methods.blocks.training.optimiser import Optimiser
-from methods.blocks.networks.tiles import Triple
 from methods.blocks.training.loop import fit_loop
+from methods.blocks.training.optimiser import Optimiser
 from methods.videopde.layers import merge
 
 SHARE = 0.25  # of the budget, for the VAE

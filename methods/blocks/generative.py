@@ -15,9 +15,9 @@ import torch
 from torch import Tensor, nn
 
 from benchmark.core import Grid, Problem, Run, Task, TrajectorySet
-from methods.blocks.training.batches import ShuffledBatches, derived_seed
 from methods.blocks.networked import NOMINAL, Sampled, count, static_channels
 from methods.blocks.normaliser import Normaliser
+from methods.blocks.training.batches import ShuffledBatches, derived_seed
 from methods.blocks.training.loop import Validate, fit_loop
 from methods.blocks.training.validation import at_fixed_noise, in_parts
 

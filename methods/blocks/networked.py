@@ -15,10 +15,10 @@ import torch
 from torch import Tensor, nn
 
 from benchmark.core import Grid, Method, Prediction, Problem, Task, Trajectories, TrajectorySet
-from methods.blocks.training.batches import derived_seed
-from methods.blocks.training.checkpoint import load_weights, tensors
 from methods.blocks.normaliser import Normaliser
 from methods.blocks.rollout import WINDOWS, rollout, windows
+from methods.blocks.training.batches import derived_seed
+from methods.blocks.training.checkpoint import load_weights, tensors
 
 NOISE = 4  # the stream of random numbers that samples start from
 NOMINAL = Grid((128, 128), (1.0, 1.0), tuple(map(float, range(20))), "periodic")  # what an unfitted network is for
@@ -51,8 +51,8 @@ class Networked(Method):
     # -- what the tasks ask for
 
     def note(self, tasks: Sequence[Task]) -> None:
-        self.noise_ = torch.tensor(max((float(getattr(task, "noise", 0.0)) for task in tasks), default=0.0))
-        rules = [WINDOWS.index(getattr(task, "window", WINDOWS[0])) for task in tasks]
+        self.noise_ = torch.tensor(max((task.noise for task in tasks), default=0.0))
+        rules = [WINDOWS.index(task.roll_out) for task in tasks]
         self.window_ = torch.tensor(max(rules, default=0))
 
     def put_back(self, video: Tensor, problem: Problem) -> Tensor:

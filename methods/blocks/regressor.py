@@ -18,15 +18,15 @@ from torch import Tensor, nn
 
 from benchmark.core import Dataset, Grid, Prediction, Problem, Run, Task, TrajectorySet
 from methods.blocks import networked
-from methods.blocks.training.budget import Training
 from methods.blocks.conditioning import Given
 from methods.blocks.networked import Networked, count, static_channels
 from methods.blocks.normaliser import Normaliser
+from methods.blocks.training.budget import Training
 from methods.blocks.training.examples import Observed, ObservedBatches, fixed_examples
+from methods.blocks.training.loop import Validate, fit_loop
 from methods.blocks.training.optimiser import Optimiser
 from methods.blocks.training.symmetry import Symmetries
 from methods.blocks.training.symmetry_search import find_symmetries
-from methods.blocks.training.loop import Validate, fit_loop
 from methods.blocks.training.validation import in_parts
 
 

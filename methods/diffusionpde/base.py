@@ -11,11 +11,11 @@ import torch
 from torch import Tensor, nn
 
 from benchmark.core import Dataset, Grid, Problem, Run, Task, TrajectorySet
-from methods.blocks.training.budget import Training
 from methods.blocks.diffusion.edm import SAMPLING, Denoise, karras_sigmas
 from methods.blocks.diffusion.guidance import Term, sample_guided
 from methods.blocks.networked import NOMINAL, Sampled, count, draw_noise
 from methods.blocks.normaliser import SIGMA_DATA, Normaliser
+from methods.blocks.training.budget import Training
 from methods.diffusionpde.prior import PairNet, Pairs, fit_prior, make_net
 from methods.diffusionpde.settings import Settings
 from methods.diffusionpde.terms import residual_size
@@ -34,6 +34,7 @@ class Plan:
 class PairMethod(Sampled):
     """Priors over pairs of frames, one network each."""
 
+    uses_equation = True
     scope = "dataset"
     sampling_settings = (*SAMPLING, "guidance", "table", "observation", "full", "physics", "far", "score", "chunk")
     mixed = False  # gradients of small differences guide it

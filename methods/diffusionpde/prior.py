@@ -17,14 +17,14 @@ from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
 from benchmark.core import Grid, Run, TrajectorySet
+from methods.blocks.conditioning import coordinates
+from methods.blocks.diffusion.edm import Denoiser, Edm, denoising_loss, noise_levels
+from methods.blocks.networked import static_channels
+from methods.blocks.networks.unet import Architecture, UNet
+from methods.blocks.normaliser import Normaliser
 from methods.blocks.training.batches import ShuffledBatches, derived_seed
 from methods.blocks.training.budget import Progress, Training
-from methods.blocks.diffusion.edm import Denoiser, Edm, denoising_loss, noise_levels
-from methods.blocks.conditioning import coordinates
-from methods.blocks.networked import static_channels
-from methods.blocks.normaliser import Normaliser
 from methods.blocks.training.loop import fit_loop
-from methods.blocks.networks.unet import Architecture, UNet
 from methods.blocks.training.validation import at_fixed_noise
 from methods.diffusionpde.settings import Labels, Settings
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from methods.blocks.training.budget import LAPTOP_SECONDS, Training
 from methods.blocks.diffusion.edm import Edm
 from methods.blocks.diffusion.guidance import Guidance
-from methods.blocks.training.optimiser import Optimiser
 from methods.blocks.networks.unet import Architecture
+from methods.blocks.training.budget import LAPTOP_SECONDS, Training
+from methods.blocks.training.optimiser import Optimiser
 from methods.diffusionpde.weights import Table
 
 Labels = Literal["onehot", "sin"]

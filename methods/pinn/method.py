@@ -57,16 +57,17 @@ LAPTOP = Settings(
 
 class PINN(Method):
     scope = "instance"
+    uses_equation = True
     source = "Raissi et al., J. Comput. Phys. 378 (2019) 686"
     profiles = {"smoke": SMOKE, "laptop": LAPTOP, "paper": Settings()}
 
     parameters_: int  # of one network, known after a prediction
 
     def unsupported(self, task: Task, dataset: Dataset) -> str | None:
-        if self.settings.exact and getattr(task, "noise", 0.0):
+        if self.settings.exact and task.noise:
             return "observations are taken as exact; --set exact=false fits noisy ones"
-        if getattr(task, "window", "drop") != "drop":
-            return "windows share a frame, so that only task.window=drop makes sense"
+        if task.roll_out != "drop":
+            return "windows share a frame, so that only task.roll_out=drop makes sense"
         return None
 
     def fit(self, train: TrajectorySet, valid: TrajectorySet, tasks: Sequence[Task], seed: int, run: Run) -> Self:

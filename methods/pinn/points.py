@@ -12,8 +12,8 @@ import torch
 from torch import Generator, Tensor
 
 from benchmark.core import Grid
-from methods.blocks.training.batches import derived_seed
 from methods.blocks.networks.deepxde import unit_points
+from methods.blocks.training.batches import derived_seed
 
 POOL = 256  # sets of times that Adam draws from
 

@@ -17,13 +17,13 @@ import torch
 from torch import Tensor, nn
 
 from benchmark.core import Dataset, Grid, Problem, Task
-from methods.blocks.training.budget import LAPTOP_SECONDS, Training
-from methods.blocks.generative import Clips, Generative
 from methods.blocks.conditioning import filled
+from methods.blocks.generative import Clips, Generative
 from methods.blocks.networked import draw_noise
-from methods.blocks.normaliser import SIGMA_DATA
-from methods.blocks.training.optimiser import Optimiser
 from methods.blocks.networks.unet import SHU, Architecture, UNet
+from methods.blocks.normaliser import SIGMA_DATA
+from methods.blocks.training.budget import LAPTOP_SECONDS, Training
+from methods.blocks.training.optimiser import Optimiser
 from methods.shu.ddpm import Schedule, Target, antithetic, ddim, noise_of, noised, target_of
 
 FRAMES = 3  # of a window
@@ -103,6 +103,7 @@ SMOKE = replace(  # so few steps that each answers with a mean over what is poss
 
 
 class Shu(Generative):
+    uses_equation = True
     source = "Shu, Li and Barati Farimani, A physics-informed diffusion model for flow reconstruction, JCP 478, 2023"
     profiles = {"smoke": SMOKE, "laptop": LAPTOP, "paper": Settings()}
     sampling_settings = ("restarts", "strength", "line_search", "weight", "chunk")

@@ -18,7 +18,6 @@ import torch
 from torch import Tensor, nn
 
 from benchmark.core import Dataset, Problem, Run, Task, TrajectorySet
-from methods.blocks.training.budget import LAPTOP_SECONDS, Training
 from methods.blocks.diffusion.edm import (
     EDM,
     SAMPLING,
@@ -32,11 +31,12 @@ from methods.blocks.diffusion.edm import (
     sample,
 )
 from methods.blocks.networked import Sampled, count, draw_noise, static_channels
-from methods.blocks.normaliser import Normaliser
-from methods.blocks.training.examples import Observed, ObservedBatches, fixed_examples
-from methods.blocks.training.optimiser import Group, Optimiser
 from methods.blocks.networks.tiles import Triple
+from methods.blocks.normaliser import Normaliser
+from methods.blocks.training.budget import LAPTOP_SECONDS, Training
+from methods.blocks.training.examples import Observed, ObservedBatches, fixed_examples
 from methods.blocks.training.loop import fit_loop
+from methods.blocks.training.optimiser import Group, Optimiser
 from methods.blocks.training.validation import at_fixed_noise, in_parts
 from methods.videopde.model import UNIFIED, Architecture, HVDiT
 

@@ -15,13 +15,22 @@ import torch
 from torch import Tensor, nn
 
 from benchmark.core import Dataset, Grid, Problem, Task
-from methods.blocks.training.budget import LAPTOP_SECONDS, Training
-from methods.blocks.diffusion.edm import SAMPLING, Denoise, Denoiser, Edm, denoising_loss, noise_levels, precondition, sample
-from methods.blocks.generative import Clips, Generative
 from methods.blocks.conditioning import filled
+from methods.blocks.diffusion.edm import (
+    SAMPLING,
+    Denoise,
+    Denoiser,
+    Edm,
+    denoising_loss,
+    noise_levels,
+    precondition,
+    sample,
+)
+from methods.blocks.generative import Clips, Generative
 from methods.blocks.networked import draw_noise
-from methods.blocks.training.optimiser import Optimiser
 from methods.blocks.networks.unet import Architecture as UNetArchitecture
+from methods.blocks.training.budget import LAPTOP_SECONDS, Training
+from methods.blocks.training.optimiser import Optimiser
 from methods.zhuang.network import Architecture, ConditionalUNet
 
 

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from benchmark.core import Grid, Trajectories
-from methods.blocks.training.batches import ShuffledBatches, ahead, derived_seed
 from methods.blocks.normaliser import Normaliser
+from methods.blocks.training.batches import ShuffledBatches, ahead, derived_seed
 from tests.methods.heat import Heat
 
 

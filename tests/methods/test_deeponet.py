@@ -8,8 +8,8 @@ from benchmark.core import Run
 from benchmark.planning.registry import registry
 from methods.blocks.conditioning import Told
 from methods.blocks.networked import count
-from methods.blocks.training.examples import Observed
 from methods.blocks.regressor import NOMINAL, relative_l2
+from methods.blocks.training.examples import Observed
 from methods.deeponet import LAPTOP, SMOKE, Architecture, BranchTrunk, DeepONet, trunk_points
 from tasks import observation as tasks
 from tests.methods.heat import HeatDataset

@@ -32,7 +32,7 @@ def test_a_restored_method_gives_the_same_answer(form):
 
 @pytest.mark.parametrize("window, windows", [("drop", 3), ("keep", 3)])
 def test_long_trajectories_are_covered_window_by_window(window, windows):
-    task = replace(tasks.LONG_RANGE, window=window)
+    task = replace(tasks.LONG_RANGE, roll_out=window)
     method, seen = fit(ECI(QUICK), task), problem(task, frames=9)
     answer = method.predict(seen, 0, 2)
     assert answer.u.shape == (2, *seen.values.shape) and answer.evaluations == 6 * windows

@@ -9,10 +9,10 @@ import torch
 
 from benchmark.core import Run
 from benchmark.planning.registry import registry
-from methods.blocks.training.checkpoint import load_weights, tensors
 from methods.blocks.conditioning import Given, Told
 from methods.blocks.networked import count
 from methods.blocks.regressor import NOMINAL
+from methods.blocks.training.checkpoint import load_weights, tensors
 from methods.fno import FNO, LAPTOP, SMOKE, Architecture, OneShot, Recurrent, SpaceTime, operator
 from tasks import observation as tasks
 from tests.methods.heat import HeatDataset

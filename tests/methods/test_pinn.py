@@ -192,7 +192,7 @@ def test_task_options_it_cannot_serve_are_refused():
     assert pinn.unsupported(tasks.CONT_3, data) is None
     assert "exact=false" in str(pinn.unsupported(replace(tasks.CONT_3, noise=0.1), data))
     assert PINN(replace(QUICK, exact=False)).unsupported(replace(tasks.CONT_3, noise=0.1), data) is None
-    assert "window" in str(pinn.unsupported(replace(tasks.LONG_RANGE, window="keep"), data))
+    assert "roll_out" in str(pinn.unsupported(replace(tasks.LONG_RANGE, roll_out="keep"), data))
 
 
 # Exact solutions, a quarter of whose sites is seen at all frames (or both fields of the steady problem).

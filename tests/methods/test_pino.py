@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from benchmark.core import Run
-from methods.blocks.training.examples import Observed
 from methods.blocks.regressor import relative_l2
+from methods.blocks.training.examples import Observed
 from methods.fno import FNO
 from methods.pino import PINO, refine, relative_residual, term_sizes
 from tasks import observation as tasks

@@ -7,13 +7,13 @@ from torch import nn
 
 from benchmark.core import Run
 from benchmark.planning.registry import registry
-from methods.blocks.training import checkpoint
-from methods.blocks.training.budget import Training
 from methods.blocks.conditioning import Given, coordinates
 from methods.blocks.networked import count
 from methods.blocks.normaliser import Normaliser
-from methods.blocks.training.optimiser import Optimiser
 from methods.blocks.regressor import RegressionSettings, Regressor, relative_l2
+from methods.blocks.training import checkpoint
+from methods.blocks.training.budget import Training
+from methods.blocks.training.optimiser import Optimiser
 from tasks import observation as tasks
 from tests.methods.heat import HeatDataset
 from tests.methods.small import generators, load
@@ -133,7 +133,7 @@ def test_noisy_observations_are_not_taken_for_the_truth():
 
 @pytest.mark.parametrize("window", ["drop", "keep"])
 def test_long_trajectories_are_covered_window_by_window(window):
-    task = replace(tasks.LONG_RANGE, window=window)
+    task = replace(tasks.LONG_RANGE, roll_out=window)
     answer = quick(task).predict(problem(task, frames=9), 0)
     assert answer.u.shape[2] == 9 and answer.evaluations == 3
     torch.testing.assert_close(answer.u[:, :, :4], quick(task).predict(problem(tasks.FWD_FULL), 0).u)

@@ -15,15 +15,15 @@ import torch
 from torch import nn
 
 from benchmark.core import Run
+from methods.blocks.diffusion.edm import Denoiser, Edm, denoising_loss, noise_levels, sample
 from methods.blocks.training import checkpoint
 from methods.blocks.training.batches import ShuffledBatches
 from methods.blocks.training.budget import Progress, Training
-from methods.blocks.diffusion.edm import Denoiser, Edm, denoising_loss, noise_levels, sample
 from methods.blocks.training.ema import Ema
+from methods.blocks.training.log import read_log
+from methods.blocks.training.loop import fit_loop
 from methods.blocks.training.muon import Muon, orthogonalise
 from methods.blocks.training.optimiser import Group, Optimiser, default_groups, make_optimisers
-from methods.blocks.training.loop import fit_loop
-from methods.blocks.training.log import read_log
 from tests.methods import training_case as case
 
 ROOT = Path(__file__).parents[2]

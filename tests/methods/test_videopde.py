@@ -6,8 +6,8 @@ import torch
 
 from benchmark.core import Run
 from benchmark.planning.registry import registry
-from methods.blocks.training import checkpoint
 from methods.blocks.diffusion.edm import Denoiser, sample
+from methods.blocks.training import checkpoint
 from methods.blocks.training.examples import ObservedBatches, fixed_examples
 from methods.blocks.training.log import read_log
 from methods.videopde.method import LAPTOP, SMOKE, VideoPDE, VideoPDEUnified, parameter_groups, prepared
@@ -106,7 +106,7 @@ def test_the_prepared_denoiser_is_the_one_that_was_trained(sampler):
 
 @pytest.mark.parametrize("window, windows", [("drop", 3), ("keep", 3)])
 def test_long_trajectories_are_covered_window_by_window(window, windows):
-    task = replace(tasks.LONG_RANGE, window=window)
+    task = replace(tasks.LONG_RANGE, roll_out=window)
     method, seen = quick(task), problem(task, frames=9)
     answer = method.predict(seen, 0, 2)
     assert answer.u.shape == (2, *seen.values.shape)

@@ -9,8 +9,8 @@ import torch
 
 from benchmark.core import Run, Trajectories
 from benchmark.planning.registry import registry
-from methods.blocks.training.budget import Training
 from methods.blocks.diffusion.edm import Edm
+from methods.blocks.training.budget import Training
 from methods.blocks.training.optimiser import Optimiser
 from methods.videopde.method import SMOKE, VideoPDE
 from methods.videopde.model import Architecture

@@ -17,8 +17,8 @@ from torch import nn
 from benchmark.core import Grid, Run, Trajectories
 from methods.blocks.training.batches import ShuffledBatches
 from methods.blocks.training.budget import Training
-from methods.blocks.training.optimiser import Optimiser
 from methods.blocks.training.loop import fit_loop
+from methods.blocks.training.optimiser import Optimiser
 from tests.methods.heat import Heat
 
 SETTINGS = {

@@ -15,8 +15,8 @@ import torch
 
 from benchmark.core import Run, Trajectories
 from benchmark.planning.registry import registry
-from methods.blocks.training.examples import Observed
 from methods.blocks.regressor import Regressor
+from methods.blocks.training.examples import Observed
 from tasks.observation import FWD_FULL
 from tests.methods.small import generators, load
 from tests.speed.measure import interleaved, report, warn_if_busy

@@ -26,8 +26,8 @@ from methods.blocks.training import checkpoint
 from methods.blocks.training.batches import Batches, ahead, derived_seed
 from methods.blocks.training.budget import Progress, Training
 from methods.blocks.training.ema import Ema
-from methods.blocks.training.optimiser import Group, default_groups, make_optimisers, set_rate
 from methods.blocks.training.log import TrainingLog
+from methods.blocks.training.optimiser import Group, default_groups, make_optimisers, set_rate
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric

@@ -7,8 +7,8 @@ from benchmark.cli import main
 from benchmark.cli.sweep import _spell
 from benchmark.planning.settings import SettingsError, parse_overrides
 from benchmark.tools.sweep import parse_values, sweep
-from tests.benchmark.support import TOY, toy_request
 from tests.benchmark.running.test_cell import run
+from tests.benchmark.support import TOY, toy_request
 
 
 def quiet(message, fraction):
