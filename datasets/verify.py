@@ -166,7 +166,7 @@ def _clips(dataset: Dataset, stored: _Stored, trajectories: int) -> Iterator[Tra
     frames = min(dataset.sizes.frames, stored.frames)
     stride = frames if dataset.equation().time_order == 1 else stored.frames
     clips = (stored.frames - frames) // stride + 1  # of a run
-    grid, count = stored.grid.window(frames), stored.runs * clips
+    grid, count = stored.grid.first(frames), stored.runs * clips
     source = StoredTrajectories(
         stored.path, grid, dataset.equation(), runs=stored.runs, clips=clips, stride=stride, count=count
     )

@@ -10,6 +10,7 @@ observations (masked frames, mask and the nearest sensor's value as channels) ar
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from typing import Any
@@ -17,12 +18,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from benchmark.core import Grid
-from methods.blocks.conditioning import Told
+from benchmark.core import Dataset, Grid, Problem, Task, TrajectorySet
+from methods.blocks.conditioning import Conditioning, Shape, condition
+from methods.blocks.learned import Learned
 from methods.blocks.networks.deepxde import deeponet
-from methods.blocks.regressor import RegressionSettings, Regressor, Shape, relative_l2
+from methods.blocks.regression import RegressionSettings, regress, relative_error, relative_l2, sparse_remark
 from methods.blocks.training.budget import LAPTOP_SECONDS, Training
-from methods.blocks.training.examples import Observed
+from methods.blocks.training.examples import Observations, Observed
 from methods.blocks.training.optimiser import Optimiser
 
 KERNEL = 5
@@ -72,9 +74,16 @@ LAPTOP = Settings(
 )
 
 
-class DeepONet(Regressor):
+class DeepONet(Learned):
+    stochastic = False
     source = "Lu et al., Learning nonlinear operators via DeepONet, Nature Machine Intelligence 3, 2021"
     profiles = {"smoke": SMOKE, "laptop": LAPTOP, "paper": Settings()}
+
+    def remark(self, task: Task, dataset: Dataset) -> str | None:
+        return sparse_remark(task)
+
+    def examples(self, train: TrajectorySet, tasks: Sequence[Task]) -> Observations:
+        return self.settings.examples(train, tasks)
 
     def network(self, shape: Shape) -> nn.Module:
         return BranchTrunk(self.settings.architecture, shape)
@@ -84,24 +93,37 @@ class DeepONet(Regressor):
         problem, truth = batch.problem, batch.truth
         total = problem.grid.shape[0] * problem.grid.shape[1]
         sites = torch.randperm(total, generator=draws, device=draws.device)[: self.settings.sites]
-        told = self.given(problem, self.normaliser_)
-        change = network(told, sites)  # (B, T, C, n, 1)
-        x = told.start.flatten(3)[..., sites, None] + change
+        known = condition(problem, self.shape_.observed, self.normaliser_)
+        change = network(known, sites)  # (B, T, C, n, 1)
+        x = known.guess.flatten(3)[..., sites, None] + change
         values, mask, u = (v.flatten(2, 3)[:, :, sites, None] for v in (problem.values, problem.mask, truth.u))
         raw = self.normaliser_.decode(x.movedim(2, -1))  # (B, T, n, 1, C)
-        video = raw if self.noise_ > 0 else torch.where(mask, values, raw)
+        video = raw if problem.noise > 0 else torch.where(mask, values, raw)
         return relative_l2(video, u, truth.equation.time_order == 0)
+
+    def errors(self, network: nn.Module, batch: Observed, draws: torch.Generator) -> Tensor:
+        """On all sites."""
+        return relative_error(self.regress(network, batch.problem), batch)
+
+    def answer(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
+        return self.regress(self.net_, problem)
+
+    def regress(self, network: nn.Module, problem: Problem) -> Tensor:
+        return regress(network, problem, self.shape_.observed, self.normaliser_)
+
+    def evaluations(self, problem: Problem) -> int:
+        return 1
 
 
 class BranchTrunk(nn.Module):
-    """Told -> a correction (B, T, C, H, W), or (B, T, C, n, 1) at n sites."""
+    """Conditioning -> a correction (B, T, C, H, W), or (B, T, C, n, 1) at n sites."""
 
     points: Tensor
 
     def __init__(self, architecture: Architecture, shape: Shape):
         super().__init__()
-        frame, still = shape.told
-        inputs, p = len(shape.given.frames) * frame + still, architecture.basis
+        frame, fields = shape.conditioning
+        inputs, p = len(shape.observed.frames) * frame + fields, architecture.basis
         self.channels, self.grid = shape.channels, shape.grid.shape
         branch = Branch(architecture, inputs, shape.grid)
         self.register_buffer("points", trunk_points(shape.grid, shape.frames, architecture.harmonics), persistent=False)
@@ -116,8 +138,8 @@ class BranchTrunk(nn.Module):
             **several,
         )
 
-    def forward(self, told: Told, sites: Tensor | None = None) -> Tensor:
-        seen = torch.cat([told.frames.flatten(1, 2), told.still], dim=1).flatten(1)
+    def forward(self, known: Conditioning, sites: Tensor | None = None) -> Tensor:
+        seen = torch.cat([known.frames.flatten(1, 2), known.fields], dim=1).flatten(1)
         points = self.points if sites is None else self.points[:, sites]  # (T, n, D)
         out = self.operator((seen, points.flatten(0, 1)))  # (B, T n) or (B, T n, C)
         out = out.view(len(out), *points.shape[:2], self.channels).movedim(-1, 2)  # (B, T, C, n)

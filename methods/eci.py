@@ -16,15 +16,16 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
-from benchmark.core import Dataset, Grid, Problem, Task
+from benchmark.core import Dataset, Grid, Problem, Task, TrajectorySet
 from methods import fno
-from methods.blocks.conditioning import coordinates
+from methods.blocks.conditioning import Shape, coordinate_channels, coordinates
 from methods.blocks.diffusion.edm import stratified
-from methods.blocks.generative import Clips, Generative
-from methods.blocks.networked import draw_noise
+from methods.blocks.learned import Learned, channels_first
 from methods.blocks.normaliser import SIGMA_DATA
 from methods.blocks.training.budget import LAPTOP_SECONDS, Training
+from methods.blocks.training.examples import Clip, Clips
 from methods.blocks.training.optimiser import Optimiser
+from methods.blocks.training.streams import draw_noise
 
 
 @dataclass(frozen=True)
@@ -86,80 +87,78 @@ SMOKE = replace(
 
 
 class VelocityNet(nn.Module):
-    """v(x, t, still): videos (B, T, H, W, C), times (B,) or (1,), coordinates and coefficients (B or 1, K, H, W).
+    """v(x, t, fields): videos (B, T, H, W, C), times (B,) or (1,), coordinates and coefficients (B or 1, K, H, W).
 
     Frames are channels (form 2d), or time is a third axis (3d).
     """
 
-    def __init__(self, channels: int, still: int, grid: Grid, architecture: fno.Architecture, precondition: bool):
+    def __init__(self, channels: int, fields: int, grid: Grid, architecture: fno.Architecture, precondition: bool):
         super().__init__()
         self.frames, self.precondition = len(grid.times), precondition
         self.volume = architecture.form == "3d"
         inputs, frames = (channels, self.frames) if self.volume else (channels * self.frames, None)
         outputs, place = inputs, int(self.volume)  # in three dimensions each frame is told which one it is
-        self.operator = fno.operator(architecture, grid, inputs + still + 1 + place, outputs, frames)
+        self.operator = fno.operator(architecture, grid, inputs + fields + 1 + place, outputs, frames)
 
-    def forward(self, x: Tensor, t: Tensor, still: Tensor) -> Tensor:
+    def forward(self, x: Tensor, t: Tensor, fields: Tensor) -> Tensor:
         t = t.to(x.dtype).reshape(-1, 1, 1, 1, 1)
         if not self.precondition:
-            return self._operate(x, t, still)
+            return self._operate(x, t, fields)
         total = (1 - t) ** 2 + t**2
         skip = (2 * t - 1) / total
-        return skip * x + total.rsqrt() * self._operate(total.rsqrt() * x, t, still)
+        return skip * x + total.rsqrt() * self._operate(total.rsqrt() * x, t, fields)
 
-    def _operate(self, x: Tensor, t: Tensor, still: Tensor) -> Tensor:
+    def _operate(self, x: Tensor, t: Tensor, fields: Tensor) -> Tensor:
         h = x.movedim(-1, 1).movedim(2, -1) if self.volume else x.movedim(-1, 2).flatten(1, 2)  # (B, C, H, W, T)
-        known = [
-            still.expand(len(x), -1, -1, -1),
+        parts = [
+            fields.expand(len(x), -1, -1, -1),
             (t - 0.5).flatten(1)[..., None, None].expand(len(x), 1, *h.shape[2:4]),
         ]
-        told = torch.cat(known, 1)
+        known = torch.cat(parts, 1)
         if not self.volume:
-            return self.operator(torch.cat([h, told], 1)).unflatten(1, (self.frames, -1)).movedim(2, -1)
+            return self.operator(torch.cat([h, known], 1)).unflatten(1, (self.frames, -1)).movedim(2, -1)
         place = torch.linspace(-0.5, 0.5, self.frames, device=x.device, dtype=x.dtype).expand(len(x), 1, *h.shape[2:])
-        told = told[..., None].expand(*told.shape, self.frames)
-        return self.operator(torch.cat([h, told, place], 1)).movedim(-1, 1).movedim(2, -1)
+        known = known[..., None].expand(*known.shape, self.frames)
+        return self.operator(torch.cat([h, known, place], 1)).movedim(-1, 1).movedim(2, -1)
 
 
-class ECI(Generative):
+class ECI(Learned):
+    scope = "dataset"
     source = "Cheng et al., Gradient-Free Generation for Hard-Constrained Systems, ICLR 2025"
     profiles = {"smoke": SMOKE, "laptop": LAPTOP, "paper": Settings()}
-    sampling_settings = ("steps", "repeats", "bound", "redraw", "chunk")
+    sampling_settings = ("steps", "repeats", "bound", "redraw")
 
     def remark(self, task: Task, dataset: Dataset) -> str | None:
         bound = self.settings.bound
         return f"estimates within {bound:g} standard deviations (the source: unbounded)" if bound else None
 
-    def clip(self, frames: int) -> int:
-        return frames
+    def examples(self, train: TrajectorySet, tasks: Sequence[Task]) -> Clips:
+        return Clips(self.shape_.frames)
 
-    def network(self, channels: int, static: int, grid: Grid) -> nn.Module:
-        still = static + (4 if grid.boundary == "periodic" else 2)
-        return VelocityNet(channels, still, grid, self.settings.architecture, self.settings.precondition)
+    def network(self, shape: Shape) -> nn.Module:
+        fields = shape.static + coordinate_channels(shape.grid)
+        return VelocityNet(shape.channels, fields, shape.grid, self.settings.architecture, self.settings.precondition)
 
-    def losses(self, network: nn.Module, clips: Clips, draws: torch.Generator) -> Tensor:
-        x = self.normaliser_.encode(clips.u) / SIGMA_DATA
+    def losses(self, network: nn.Module, batch: Clip, draws: torch.Generator) -> Tensor:
+        x = self.normaliser_.encode(batch.u) / SIGMA_DATA
         noise = torch.randn(x.shape, generator=draws, device=draws.device)
         t = stratified(len(x), draws).to(x.dtype)
         x_t = torch.lerp(noise, x, t.reshape(-1, 1, 1, 1, 1))
-        return (network(x_t, t, self.still(clips, x)) - (x - noise)).square().flatten(1).mean(1)
+        return (network(x_t, t, self.fields(batch, x)) - (x - noise)).square().flatten(1).mean(1)
 
-    def still(self, clips: Clips | Problem, like: Tensor) -> Tensor:
-        """What does not change with t: coordinates and coefficients."""
-        where, static = coordinates(self.grid, like)[None], self.static(clips)
+    def fields(self, batch: Clip | Problem, like: Tensor) -> Tensor:
+        """What does not change in time: coordinates and coefficients, (B or 1, K, H, W)."""
+        where, static = coordinates(self.shape_.grid, like)[None], channels_first(self.coefficients(batch))
         return where if static is None else torch.cat([where.expand(len(static), -1, -1, -1), static], 1)
 
     # -- predicting
 
-    def video(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
-        return self.covered(lambda part: self._window(part, generators), problem)
-
-    def _window(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
+    def answer(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
         y = self.normaliser_.encode_seen(problem.values, problem.mask) / SIGMA_DATA
-        x = self.sample(y, problem.mask, self.still(problem, y), generators)
-        return self.put_back(self.normaliser_.decode(x * SIGMA_DATA), problem)
+        x = self.sample(y, problem.mask, self.fields(problem, y), generators)
+        return self.normaliser_.decode(x * SIGMA_DATA)
 
-    def sample(self, y: Tensor, mask: Tensor, still: Tensor, generators: Sequence[torch.Generator]) -> Tensor:
+    def sample(self, y: Tensor, mask: Tensor, fields: Tensor, generators: Sequence[torch.Generator]) -> Tensor:
         """Videos (B, T, H, W, C) in standard units; an empty mask gives samples of the prior."""
         s = self.settings
         x = noise = draw_noise(y.shape[1:], generators, y.device)
@@ -167,7 +166,7 @@ class ECI(Generative):
         for n in range(s.steps):
             t = torch.full((1,), n / s.steps, device=y.device)
             for m in range(s.repeats):
-                x_1 = x + (1 - t) * self.net_(x, t, still)
+                x_1 = x + (1 - t) * self.net_(x, t, fields)
                 if s.bound is not None and (n, m) != (s.steps - 1, s.repeats - 1):
                     x_1 = x_1.clamp(-s.bound, s.bound)
                 x_1 = torch.where(mask, y, x_1)
@@ -178,4 +177,4 @@ class ECI(Generative):
         return x
 
     def evaluations(self, problem: Problem) -> int:
-        return self.settings.steps * self.settings.repeats * self.windows(problem.values.shape[1])
+        return self.settings.steps * self.settings.repeats

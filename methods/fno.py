@@ -16,16 +16,19 @@ value as channels) are an addition of ours.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
 
-from benchmark.core import Dataset, Grid, Task
-from methods.blocks.conditioning import Told
-from methods.blocks.regressor import RegressionSettings, Regressor, Shape
+from benchmark.core import Dataset, Grid, Problem, Task, TrajectorySet
+from methods.blocks.conditioning import Conditioning, Shape
+from methods.blocks.learned import Learned
+from methods.blocks.regression import RegressionSettings, regress, relative_error, sparse_remark
 from methods.blocks.training.budget import LAPTOP_SECONDS, Training
+from methods.blocks.training.examples import Observations, Observed
 from methods.blocks.training.optimiser import Optimiser
 
 Form = Literal["3d", "2d", "recurrent"]
@@ -45,6 +48,10 @@ class Architecture:
     layers: int = 4
     padding: float = 0.125  # of an axis that is not periodic, on both sides, as a share of it (ours)
     projection: int = 4  # width of the last hidden layer over `width`: the paper's 128
+
+    def __post_init__(self) -> None:
+        if self.form not in get_args(Form):
+            raise ValueError(f"form: expected one of {', '.join(get_args(Form))}, got {self.form!r}")
 
 
 @dataclass(frozen=True)
@@ -76,7 +83,8 @@ LAPTOP = Settings(
 )
 
 
-class FNO(Regressor):
+class FNO(Learned):
+    stochastic = False
     source = "Li et al., Fourier Neural Operator for Parametric Partial Differential Equations, ICLR 2021"
     profiles = {"smoke": SMOKE, "laptop": LAPTOP, "paper": Settings()}
 
@@ -85,31 +93,44 @@ class FNO(Regressor):
             return "the recurrent form steps from one whole frame to the next; the forms 2d and 3d take sparse ones"
         return None
 
-    def evaluations(self, frames: int) -> int:
-        steps = self.frames - 1 if self.settings.architecture.form == "recurrent" else 1
-        return steps * super().evaluations(frames)
+    def remark(self, task: Task, dataset: Dataset) -> str | None:
+        return sparse_remark(task)
+
+    def examples(self, train: TrajectorySet, tasks: Sequence[Task]) -> Observations:
+        return self.settings.examples(train, tasks)
 
     def network(self, shape: Shape) -> nn.Module:
-        architecture: Architecture = self.settings.architecture
-        forms = {"3d": SpaceTime, "2d": OneShot, "recurrent": Recurrent}
-        if architecture.form not in forms:
-            raise ValueError(f"form: expected one of {', '.join(forms)}, got {architecture.form!r}")
-        return forms[architecture.form](architecture, shape)
+        return FORMS[self.settings.architecture.form](self.settings.architecture, shape)
+
+    def losses(self, network: nn.Module, batch: Observed, draws: torch.Generator) -> Tensor:
+        return self.errors(network, batch, draws)
+
+    def errors(self, network: nn.Module, batch: Observed, draws: torch.Generator) -> Tensor:
+        return relative_error(self.regress(network, batch.problem), batch)
+
+    def answer(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
+        return self.regress(self.net_, problem)
+
+    def regress(self, network: nn.Module, problem: Problem) -> Tensor:
+        return regress(network, problem, self.shape_.observed, self.normaliser_)
+
+    def evaluations(self, problem: Problem) -> int:
+        return self.shape_.frames - 1 if self.settings.architecture.form == "recurrent" else 1
 
 
-# -- the three forms: Told -> a correction (B, T, C, H, W)
+# -- the three forms: Conditioning -> a correction (B, T, C, H, W)
 
 
 class OneShot(nn.Module):
     def __init__(self, architecture: Architecture, shape: Shape):
         super().__init__()
-        frame, still = shape.told
+        frame, fields = shape.conditioning
         self.video = shape.frames, shape.channels
-        inputs = len(shape.given.frames) * frame + still
+        inputs = len(shape.observed.frames) * frame + fields
         self.operator = operator(architecture, shape.grid, inputs, shape.frames * shape.channels)
 
-    def forward(self, told: Told) -> Tensor:
-        x = torch.cat([told.frames.flatten(1, 2), told.still], dim=1)
+    def forward(self, known: Conditioning) -> Tensor:
+        x = torch.cat([known.frames.flatten(1, 2), known.fields], dim=1)
         return self.operator(x).unflatten(1, self.video)
 
 
@@ -118,16 +139,16 @@ class SpaceTime(nn.Module):
 
     def __init__(self, architecture: Architecture, shape: Shape):
         super().__init__()
-        frame, still = shape.told
-        self.frames, self.each = shape.frames, len(shape.given.frames) == shape.frames
-        inputs = frame if self.each else len(shape.given.frames) * frame
-        self.operator = operator(architecture, shape.grid, inputs + still + 1, shape.channels, shape.frames)
+        frame, fields = shape.conditioning
+        self.frames, self.each = shape.frames, len(shape.observed.frames) == shape.frames
+        inputs = frame if self.each else len(shape.observed.frames) * frame
+        self.operator = operator(architecture, shape.grid, inputs + fields + 1, shape.channels, shape.frames)
 
-    def forward(self, told: Told) -> Tensor:
-        seen = told.frames.movedim(1, -1) if self.each else self._repeat(told.frames.flatten(1, 2))
-        still = self._repeat(told.still)
-        t = torch.linspace(-0.5, 0.5, self.frames, device=still.device, dtype=still.dtype).expand_as(still[:, :1])
-        return self.operator(torch.cat([seen, still, t], dim=1)).movedim(-1, 1)
+    def forward(self, known: Conditioning) -> Tensor:
+        seen = known.frames.movedim(1, -1) if self.each else self._repeat(known.frames.flatten(1, 2))
+        fields = self._repeat(known.fields)
+        t = torch.linspace(-0.5, 0.5, self.frames, device=fields.device, dtype=fields.dtype).expand_as(fields[:, :1])
+        return self.operator(torch.cat([seen, fields, t], dim=1)).movedim(-1, 1)
 
     def _repeat(self, x: Tensor) -> Tensor:
         """(B, K, H, W) -> (B, K, H, W, T)."""
@@ -137,21 +158,24 @@ class SpaceTime(nn.Module):
 class Recurrent(nn.Module):
     def __init__(self, architecture: Architecture, shape: Shape):
         super().__init__()
-        if not shape.given.one_frame():
-            raise ValueError(f"recurrent: expected one frame in full, got frames {shape.given.frames}")
-        self.steps, self.backwards = shape.frames - 1, shape.given.frames[0] > 0
-        self.memory = max(1, shape.time_order)
+        if not shape.observed.is_one_full_frame:
+            raise ValueError(f"recurrent: expected one frame in full, got frames {shape.observed.frames}")
+        self.steps, self.backwards = shape.frames - 1, shape.observed.frames[0] > 0
+        self.memory = max(1, shape.equation.time_order)
         self.steady = shape.steady
-        frame, still = shape.told
-        self.operator = operator(architecture, shape.grid, self.memory * frame + still, shape.channels)
+        frame, fields = shape.conditioning
+        self.operator = operator(architecture, shape.grid, self.memory * frame + fields, shape.channels)
 
-    def forward(self, told: Told) -> Tensor:
-        video = [told.frames[:, 0]] * self.memory  # (B, C, H, W) each
+    def forward(self, known: Conditioning) -> Tensor:
+        video = [known.frames[:, 0]] * self.memory  # (B, C, H, W) each
         for _ in range(self.steps):
-            new = self.operator(torch.cat([*video[-self.memory :], told.still], dim=1))
+            new = self.operator(torch.cat([*video[-self.memory :], known.fields], dim=1))
             video.append(new if self.steady else video[-1] + new)
         video = video[self.memory - 1 :]
-        return torch.stack(video[::-1] if self.backwards else video, dim=1) - told.start
+        return torch.stack(video[::-1] if self.backwards else video, dim=1) - known.guess
+
+
+FORMS = {"3d": SpaceTime, "2d": OneShot, "recurrent": Recurrent}
 
 
 # -- neuraloperator

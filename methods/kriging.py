@@ -18,7 +18,7 @@ from benchmark.core import Grid, Method, Prediction, Problem, Run, Task, Traject
 from methods.blocks.gaussian.bases import make_basis
 from methods.blocks.gaussian.covariance import as_frames, as_video, estimate, isotropic
 from methods.blocks.gaussian.process import Prior, Sensing, posterior
-from methods.blocks.rollout import rollout
+from methods.blocks.roll_out import keep_observed, roll_out
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,6 @@ class Kriging(Method):
     }
 
     def fit(self, train: TrajectorySet, valid: TrajectorySet, tasks: Sequence[Task], seed: int, run: Run) -> Self:
-        self.noise_ = torch.tensor(max((task.noise for task in tasks), default=0.0))
         best = torch.inf
         for i, prior in self._candidates(train, run.device):
             error = self._error(prior, valid, tasks, seed)
@@ -109,12 +108,12 @@ class Kriging(Method):
         if problem.values.shape[1] == frames:
             return self._window(prior, problem, samples, generator)
         many = _repeat(problem, samples)  # each sample goes its own way
-        video = rollout(lambda window: self._window(prior, window, 1, generator)[0], many, frames)
+        video = roll_out(lambda window: self._window(prior, window, 1, generator)[0], many, frames)
         return video.unflatten(0, (samples, -1))
 
     def _window(self, prior: Prior, problem: Problem, samples: int, generator: torch.Generator | None) -> Tensor:
         """The posterior mean, or draws: draws of the prior, corrected by what they get wrong at the sensors."""
-        mask, noise = as_frames(problem.mask), float(self.noise_)
+        mask, noise = as_frames(problem.mask), problem.noise
         g = prior.standardise(as_frames(problem.values.double()))[:, None].repeat(1, samples, 1, 1, 1)
         start = torch.zeros_like(g)
         if generator is not None:
@@ -122,7 +121,7 @@ class Kriging(Method):
             g = g - start - noise * torch.randn(g.shape, generator=generator, dtype=torch.float64).to(g)
         g = start + posterior(prior, g, mask, Sensing(self.settings.nugget, noise, self.settings.unknowns))
         video = as_video(prior.restore(g.transpose(0, 1)), problem.values.shape[-1]).to(problem.values.dtype)
-        return video if noise else torch.where(problem.mask, problem.values, video)
+        return keep_observed(video, problem)
 
 
 def _repeat(problem: Problem, count: int) -> Problem:

@@ -15,18 +15,19 @@ harm: a fit keeps it only if it lowers the error on `valid`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
 
 import torch
 from torch import Tensor, nn
 
-from benchmark.core import Dataset, Problem, Run, Task, TrajectorySet
+from benchmark.core import Dataset, Problem, Task, TrajectorySet
 from methods import fno
 from methods.blocks.lbfgs import minimise
-from methods.blocks.regressor import relative_l2
-from methods.blocks.training.examples import Observed, fixed_examples
+from methods.blocks.regression import relative_error, relative_l2
+from methods.blocks.roll_out import keep_observed
+from methods.blocks.training.examples import Observed
+from methods.blocks.training.stage import Stage
 
 
 @dataclass(frozen=True)
@@ -63,37 +64,38 @@ class PINO(fno.FNO):
 
     refine_: Tensor  # iterations that an answer gets
 
-    def fit(self, train: TrajectorySet, valid: TrajectorySet, tasks: Sequence[Task], seed: int, run: Run) -> Self:
-        super().fit(train, valid, tasks, seed, run)
+    def stages(
+        self, train: TrajectorySet, valid: TrajectorySet, tasks: Sequence[Task], device: torch.device
+    ) -> Iterator[Stage]:
+        """Behind the training, `valid` decides whether answers are refined."""
+        yield from super().stages(train, valid, tasks, device)
         self.refine_ = torch.tensor(0)
         if self.settings.refine and len(valid):
-            examples = fixed_examples(valid, tasks, len(valid)).to(run.device)
-            steady = examples.truth.equation.time_order == 0
+            examples = self.examples(train, tasks).fixed(valid, len(valid)).to(device)
             with torch.no_grad():
-                plain = self.window(examples.problem)
+                plain = keep_observed(self.regress(self.net_, examples.problem), examples.problem)
             refined = refine(plain, examples.problem, self.settings.refine)
-            before, after = (relative_l2(u, examples.truth.u, steady).mean() for u in (plain, refined))
+            before, after = (relative_error(u, examples).mean() for u in (plain, refined))
             self.refine_ = torch.tensor(self.settings.refine if after < before else 0)
-        return self
 
     def losses(self, network: nn.Module, batch: Observed, draws: torch.Generator) -> Tensor:
         settings: Settings = self.settings
         problem, truth = batch.problem, batch.truth
-        raw = self.raw(network, problem)
-        video = self.put_back(raw, problem)
-        value = relative_l2(video, truth.u, truth.equation.time_order == 0)
+        raw = self.regress(network, problem)
+        video = keep_observed(raw, problem)
+        value = relative_error(video, batch)
         if settings.residual_weight:
             sizes = term_sizes(truth.u, problem)
             excess = relative_residual(video, problem, sizes) - relative_residual(truth.u, problem, sizes)
             value = value + settings.residual_weight * excess.relu()
         if settings.anchor_weight:
-            seen = list(self.given.frames)
+            seen = list(self.shape_.observed.frames)
             value = value + settings.anchor_weight * relative_l2(raw[:, seen], problem.values[:, seen], steady=False)
         return value
 
-    def window(self, problem: Problem) -> Tensor:
-        u = super().window(problem)
-        return refine(u, problem, int(self.refine_)) if self.refine_ else u
+    def answer(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
+        u = super().answer(problem, generators)
+        return refine(keep_observed(u, problem), problem, int(self.refine_)) if self.refine_ else u
 
 
 def term_sizes(u: Tensor, problem: Problem) -> Tensor:

@@ -40,6 +40,7 @@ class Solver(Method):
     kind = "reference"
     uses_equation = True
     scope = "task"
+    memory_settings = ("chunk",)
     source = "Le Dimet and Talagrand, Variational algorithms for analysis and assimilation, Tellus A, 1986"
     profiles = {
         "smoke": Settings(iterations=20, kriging=Kriging.profiles["smoke"]),
@@ -73,15 +74,15 @@ class Solver(Method):
         first, runs = self._first_frame(problem, seed)
         with torch.no_grad():
             video = problem.equation.solve(first, problem.static, problem.grid)
-        noisy = float(self.kriging.noise_) > 0
+        noisy = problem.noise > 0
         return video if noisy else torch.where(problem.mask, problem.values, video), runs + 1
 
     def _first_frame(self, problem: Problem, seed: int) -> tuple[Tensor, int]:
         prior = self.kriging.prior(problem.grid, problem.values.device)
         full = (problem.mask | ~prior.basis.inside[..., None]).flatten(2).all(-1).all(0)  # (T,): known on every site
-        if full[0] and not float(self.kriging.noise_):
+        if full[0] and not problem.noise:
             return torch.where(problem.mask, problem.values, 0)[:, 0], 0
-        if problem.equation.time_order == 0 and full[-1] and not float(self.kriging.noise_):
+        if problem.equation.time_order == 0 and full[-1] and not problem.noise:
             source = _source(problem)
             if source is not None:
                 return source, 0
@@ -96,7 +97,7 @@ class Solver(Method):
         inverse = root / (root.square() + 1e-12 * root.square().max())
         guess = (as_frames(first[:, None]).double() - prior.mean[:1]) / prior.scale[:1]  # (B, 1, H, W)
         v = prior.basis.operate(inverse, guess)
-        sigma = (self.settings.misfit**2 + float(self.kriging.noise_) ** 2) ** 0.5 * _level(prior)[:, None, None, None]
+        sigma = (self.settings.misfit**2 + problem.noise**2) ** 0.5 * _level(prior)[:, None, None, None]
 
         def frame(v: Tensor) -> Tensor:
             g = prior.basis.operate(root, v.view(guess.shape))

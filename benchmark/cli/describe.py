@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from benchmark.cli.arguments import add_json, add_plugin, add_profile, add_verb
@@ -42,16 +43,25 @@ def method_card(known: Any, name: str, profile: str) -> dict[str, Any]:
     if profile not in cls.profiles:
         return card | {"profile": f"{profile}: none (has {', '.join(cls.profiles)})"}
     method = cls(cls.profiles[profile])
-    card |= {"profile": profile, "settings": plain(method.settings), "parameters": _parameters(method)}
+    card |= {"profile": profile, "settings": plain(method.settings), "parameters": _parameters(method, known, profile)}
     return card | {"supports": _support(method, known, profile)}
 
 
-def _parameters(method: Any) -> Any:
-    """What `cost` says before a fit; a method that counts its weights only after one has no number yet."""
-    try:
-        return method.cost().get("parameters", 0)
-    except AttributeError:
-        return "known after a fit"
+def _parameters(method: Any, known: Any, profile: str) -> Any:
+    """For the first dataset and task that the method supports at this profile."""
+    for dataset, task in _pairs(known, profile):
+        if not _task_reason(task, method, dataset):
+            count = method.parameters(task, dataset)
+            return "known after a fit" if count is None else count
+    return "supports nothing"
+
+
+def _pairs(known: Any, profile: str) -> Iterator[tuple[Any, Any]]:
+    """navier_stokes, the default, goes first."""
+    for name in sorted(known.names("datasets"), key=lambda name: name != "navier_stokes"):
+        cls = known.load("datasets", name)
+        if profile in cls.profiles:
+            yield from ((cls(cls.profiles[profile]), known.load("tasks", task)) for task in known.names("tasks"))
 
 
 def _support(method: Any, known: Any, profile: str) -> dict[str, Any]:

@@ -49,7 +49,7 @@ class Grid:
         )
         return x[:, None], y[None, :]
 
-    def window(self, frames: int) -> Grid:
+    def first(self, frames: int) -> Grid:
         """The same grid with its first `frames` frames."""
         if not 2 <= frames <= len(self.times):
             raise ValueError(f"grid: cannot take {frames} frames out of {len(self.times)}")

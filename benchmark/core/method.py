@@ -47,6 +47,7 @@ class Method(ABC):
     profiles: ClassVar[Mapping[str, Any]]  # profile name -> frozen settings dataclass
     source: ClassVar[str] = ""  # the paper to cite
     sampling_settings: ClassVar[tuple[str, ...]] = ()  # settings that `predict` alone reads: they need no new fit
+    memory_settings: ClassVar[tuple[str, ...]] = ()  # settings that bound memory and move no number: part of no key
 
     def __init__(self, settings: Any):
         self.settings = settings
@@ -73,6 +74,10 @@ class Method(ABC):
         """The inverse of `state`; `train` gives grid and equation to rebuild a network from."""
         vars(self).update(state)
         return self
+
+    def parameters(self, task: Task, dataset: Dataset) -> int | None:
+        """Numbers to learn, counted before any fit; None: known after one."""
+        return 0 if self.kind == "reference" else None
 
     def cost(self) -> dict[str, float]:
         """What the last fit took, as far as the method knows: `parameters`, `steps`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import torch
 from torch import Tensor
@@ -37,6 +37,8 @@ class Problem:
             raise ValueError(
                 f"mask: expected bool {tuple(self.values.shape)}, got {self.mask.dtype} {tuple(self.mask.shape)}"
             )
+        if self.roll_out not in get_args(RollOut):
+            raise ValueError(f"roll_out: expected {' or '.join(get_args(RollOut))}, got {self.roll_out!r}")
 
     def __len__(self) -> int:
         return len(self.values)

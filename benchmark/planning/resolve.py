@@ -147,7 +147,7 @@ class Resolver:
         reason = task.unsupported(dataset) or _no_long_frames(task, dataset) or instance.unsupported(task, dataset)
         tasks = (task,) if method.scope != "dataset" else self._training_tasks(instance, dataset) or (task,)
         common = {
-            "method": plain(settings),
+            "method": without(plain(settings), method.memory_settings),
             "dataset": plain(dataset.settings),
             "versions": {"method": method.version, "dataset": dataset.version, "scorer": SCORER_VERSION},
             "data": self._data_identity(cell.dataset, method.scope),

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from benchmark.core import Problem
 from methods.ablations.dit import Architecture, DiT
+from methods.blocks.conditioning import Shape
 from methods.blocks.diffusion.edm import Denoise, Edm
-from methods.blocks.networks.tiles import Triple
 from methods.blocks.training.budget import Training
 from methods.videopde import method as videopde
 from methods.videopde.method import VideoPDE
@@ -45,24 +45,26 @@ def plain(settings: videopde.Settings, depth: int) -> Settings:
 
 
 class Concat(VideoPDE):
-    """One model for one task of a dataset; also the base of the other rungs with a DiT."""
+    """One model for one task of a dataset."""
 
     source = SOURCE
     profiles: Mapping[str, Any] = {name: plain(VideoPDE.profiles[name], depth) for name, depth in DEPTHS.items()}
 
-    net_: DiT
+    def network(self, shape: Shape) -> DiT:
+        return DiT(shape.channels, shape.channels + shape.static, self.settings.architecture.for_video(*shape.video))
 
-    def given(self, problem: Problem) -> Tensor:
-        """What the network is told: y and the coefficient fields, (B, T, H, W, C + Cs)."""
-        return super().given(problem)[..., problem.values.shape[-1] :]
+    def condition(self, problem: Problem) -> Tensor:
+        return without_mask(super().condition(problem), problem)
 
-    def _network(self, channels: int, static: int, video: Triple | None = None) -> DiT:
-        return DiT(channels, channels + static, self._fitted(video))
+    def denoiser(self, known: Tensor) -> Denoise:
+        return conditioned(self.model(), known)
 
-    def _fitted(self, video: Triple | None) -> Architecture:
-        architecture: Architecture = self.settings.architecture
-        return architecture.for_video(*video) if video else architecture
 
-    def _denoise(self, given: Tensor) -> Denoise:
-        denoiser = self._denoiser()
-        return lambda x, sigma: denoiser(x, sigma, given)
+def without_mask(known: Tensor, problem: Problem) -> Tensor:
+    """y and the coefficient fields, (B, T, H, W, C + Cs): what VideoPDE is conditioned on, less the mask."""
+    return known[..., problem.values.shape[-1] :]
+
+
+def conditioned(model: nn.Module, known: Tensor) -> Denoise:
+    """D(x, sigma) of a network that prepares nothing ahead."""
+    return lambda x, sigma: model(x, sigma, known)

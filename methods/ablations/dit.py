@@ -1,4 +1,4 @@
-"""A plain video diffusion transformer after VDT (Lu et al., 2024), F(c_in x, c_noise, given) in patches of the video.
+"""A plain video diffusion transformer after VDT (Lu et al., 2024), F(c_in x, c_noise, known) in patches of the video.
 
 One block: attention over time at each site, attention over space in each frame, a feed-forward map. The noise level
 shifts, scales and gates the last two (adaLN-Zero, Peebles & Xie 2023). No hierarchy and no neighbourhoods: every level
@@ -40,27 +40,27 @@ class Architecture:
 
 
 class DiT(nn.Module):
-    """x is the noisy video c_in x_t, `given` what is known of it, as further channels."""
+    """x is the noisy video c_in x_t, `known` what is known of it, as further channels."""
 
-    def __init__(self, channels: int, given: int, architecture: Architecture):
+    def __init__(self, channels: int, known: int, architecture: Architecture):
         super().__init__()
         a = self.architecture = architecture
-        self.channels = channels, given
+        self.channels = channels, known
         pixels = math.prod(a.patch)
-        self.patch_in = nn.Linear(pixels * (channels + given), a.width)
+        self.patch_in = nn.Linear(pixels * (channels + known), a.width)
         self.blocks = nn.ModuleList(Block(a.width, a.head_dim, a.expansion * a.width) for _ in range(a.depth))
         self.patch_out = _zero(nn.Linear(a.width, pixels * channels))
         self.changes = [*[6 * a.width] * a.depth, 2 * a.width]  # of the blocks, then of the last norm
         self.mapping = Mapping(a.width, sum(self.changes))
 
-    def forward(self, x: Tensor, c_noise: Tensor, given: Tensor) -> Tensor:
-        """x (B, T, H, W, C), c_noise (B,) or (1,) for all, given (B, T, H, W, G) -> (B, T, H, W, C)."""
-        if (x.shape[-1], given.shape[-1]) != self.channels or x.shape[:-1] != given.shape[:-1]:
+    def forward(self, x: Tensor, c_noise: Tensor, known: Tensor) -> Tensor:
+        """x (B, T, H, W, C), c_noise (B,) or (1,) for all, known (B, T, H, W, G) -> (B, T, H, W, C)."""
+        if (x.shape[-1], known.shape[-1]) != self.channels or x.shape[:-1] != known.shape[:-1]:
             raise ValueError(
-                f"x and given: expected videos of {self.channels} channels, got {tuple(x.shape)}, {tuple(given.shape)}"
+                f"x and known: expected videos of {self.channels} channels, got {tuple(x.shape)}, {tuple(known.shape)}"
             )
         changes = self.mapping(c_noise)[:, None, None, None].split(self.changes, dim=-1)
-        patches = merge(pad_end(torch.cat([x, given], dim=-1), self.architecture.patch), self.architecture.patch)
+        patches = merge(pad_end(torch.cat([x, known], dim=-1), self.architecture.patch), self.architecture.patch)
         tokens = self.patch_in(patches).float()  # (B, T', H', W', width)
         tokens = tokens + positions(tuple(tokens.shape[1:]), tokens.device)
         for block, change in zip(self.blocks, changes[:-1], strict=True):

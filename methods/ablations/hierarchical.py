@@ -5,11 +5,11 @@ Against `ablation_concat` the network is hierarchical; against `videopde` it is 
 
 from __future__ import annotations
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from benchmark.core import Problem
-from methods.ablations.concat import SOURCE
-from methods.blocks.networks.tiles import Triple
+from methods.ablations.concat import SOURCE, without_mask
+from methods.blocks.conditioning import Shape
 from methods.videopde.method import VideoPDE
 from methods.videopde.model import HVDiT
 
@@ -19,10 +19,9 @@ class Hierarchical(VideoPDE):
 
     source = SOURCE
 
-    def given(self, problem: Problem) -> Tensor:
-        """What the network is told: y and the coefficient fields, (B, T, H, W, C + Cs)."""
-        return super().given(problem)[..., problem.values.shape[-1] :]
+    def network(self, shape: Shape) -> nn.Module:
+        architecture = self.settings.architecture.for_video(*shape.video)
+        return HVDiT(shape.channels, shape.channels + shape.static, architecture)
 
-    def _network(self, channels: int, static: int, video: Triple | None = None) -> HVDiT:
-        architecture = self.settings.architecture
-        return HVDiT(channels, channels + static, architecture.for_video(*video) if video else architecture)
+    def condition(self, problem: Problem) -> Tensor:
+        return without_mask(super().condition(problem), problem)

@@ -7,26 +7,28 @@ channel, over the training set.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Self
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from benchmark.core import Problem, Run, Task, Trajectories, TrajectorySet
+from benchmark.core import Problem, Task, Trajectories, TrajectorySet
 from methods.ablations import concat
-from methods.ablations.concat import Concat
+from methods.ablations.concat import SOURCE, Concat, conditioned, without_mask
 from methods.ablations.dit import DiT, pad_end
 from methods.ablations.vae import Vae, VideoVae
-from methods.blocks.networked import count, under
-from methods.blocks.networks.tiles import Triple
-from methods.blocks.training.batches import ShuffledBatches
+from methods.blocks.conditioning import Shape
+from methods.blocks.diffusion.edm import Denoise, Denoiser
+from methods.blocks.statistics import pieces
 from methods.blocks.training.budget import Training
-from methods.blocks.training.checkpoint import load_weights, tensors
-from methods.blocks.training.loop import fit_loop
-from methods.blocks.training.optimiser import Optimiser
+from methods.blocks.training.examples import Whole
+from methods.blocks.training.optimiser import Group, Optimiser
+from methods.blocks.training.stage import Stage
 from methods.videopde.layers import merge
+from methods.videopde.method import VideoPDE, parameter_groups
 
 SHARE = 0.25  # of the budget, for the VAE
 SCALED_ON = 256  # training trajectories that fix the scale of the latents
@@ -54,96 +56,78 @@ def part(training: Training, share: float) -> Training:
     return replace(training, steps=max(1, round(share * training.steps)), seconds=seconds)
 
 
-class Latent(Concat):
+class Latent(VideoPDE):
     """One VAE and one model for one task of a dataset."""
 
+    source = SOURCE
     profiles: Mapping[str, Any] = {name: shared(Concat.profiles[name], vae) for name, vae in VAES.items()}
 
-    vae_: VideoVae
     centre_: Tensor  # (latents,)
     spread_: Tensor
 
-    # -- the latent space
+    @property
+    def vae(self) -> VideoVae:
+        return self.net_["vae"]
 
-    def build_for(self, train: TrajectorySet) -> None:
-        super().build_for(train)
-        video = (self.frames, *train.grid.shape)
-        self.vae_ = VideoVae(train[:1].u.shape[-1], video, self._fitted(video).patch, self.settings.vae)
+    def network(self, shape: Shape) -> nn.ModuleDict:
+        architecture, s = self.settings.architecture.for_video(*shape.video), self.settings
+        known = math.prod(architecture.patch) * (shape.channels + shape.static)
+        dit = DiT(s.vae.latents, known, replace(architecture, patch=(1, 1, 1)))
+        return nn.ModuleDict({"dit": dit, "vae": VideoVae(shape.channels, shape.video, architecture.patch, s.vae)})
 
-    def _prepare(self, train: TrajectorySet, valid: TrajectorySet, tasks: Sequence[Task], seed: int, run: Run) -> None:
-        """Train the VAE and measure its latents."""
-        settings: Settings = self.settings
-        folder = None if run.folder is None else run.folder / "vae"
-        batches = ShuffledBatches(train, settings.vae_training.batch, seed)
-        examples = valid[: settings.validation].to(run.device)
+    def model(self) -> Denoiser:
+        return Denoiser(self.net_["dit"], self.settings.edm.sigma_data)
 
-        def loss(model: nn.Module, batch: Trajectories, draws: torch.Generator) -> Tensor:
-            noise = torch.randn((len(batch), *self.vae_.shape), generator=draws, device=draws.device)
-            return model(self.normaliser_.encode(batch.u), noise).mean()
+    def groups(self) -> list[Group]:
+        return parameter_groups(self.net_["dit"], self.settings.mapping_lr)
 
-        def validate(model: nn.Module) -> float:
-            return float(loss(model, examples, torch.Generator(run.device).manual_seed(0)))
+    # -- learning: the VAE, then the model
 
-        run, check = replace(run, folder=folder), validate if len(valid) else None
-        progress = fit_loop(self.vae_, loss, batches, settings.vae_training, run, seed, check)
-        self.vae_steps_ = torch.tensor(progress.steps)
-        self.vae_.requires_grad_(False)
-        self._measure(train, run.device)
+    def stages(
+        self, train: TrajectorySet, valid: TrajectorySet, tasks: Sequence[Task], device: torch.device
+    ) -> Iterator[Stage]:
+        s: Settings = self.settings
+        yield Stage(self.vae, Whole(), self.vae_losses, s.vae_training, s.validation, name="vae")
+        self.vae.requires_grad_(False)
+        self._measure(train, device)
+        yield from super().stages(train, valid, tasks, device)
+
+    def vae_losses(self, network: nn.Module, batch: Trajectories, draws: torch.Generator) -> Tensor:
+        noise = torch.randn((len(batch), *self.vae.shape), generator=draws, device=draws.device)
+        return network(self.normaliser_.encode(batch.u), noise)
 
     @torch.no_grad()
     def _measure(self, train: TrajectorySet, device: torch.device) -> None:
-        total = min(SCALED_ON, len(train))
-        places = [i * len(train) // total for i in range(total)]
-        pieces = [places[i : i + self.settings.chunk] for i in range(0, total, self.settings.chunk)]
-        z = torch.cat([self._latents(train[piece].u.to(device)) for piece in pieces])
+        """The scale of the latents."""
+        z = torch.cat([self._latents(piece.u.to(device)) for piece in pieces(train, SCALED_ON)])
         self.centre_, self.spread_ = z.mean((0, 1, 2, 3)), z.std((0, 1, 2, 3)).clamp(min=1e-6)
 
     @torch.no_grad()
     def _latents(self, u: Tensor) -> Tensor:
         """In full precision for whoever asks: they are the data of the diffusion."""
         with torch.autocast(u.device.type, enabled=False):
-            return self.vae_.encode(self.normaliser_.encode(u))[0]
+            return self.vae.encode(self.normaliser_.encode(u))[0]
 
     # -- what differs from rung B
 
-    def given(self, problem: Problem) -> Tensor:
+    def condition(self, problem: Problem) -> Tensor:
         """Blocks of y and of the coefficient fields, (B, T', H', W', pixels of a block x (C + Cs))."""
-        return merge(pad_end(super().given(problem), self.vae_.block), self.vae_.block)
+        known = without_mask(super().condition(problem), problem)
+        return merge(pad_end(known, self.vae.block), self.vae.block)
 
-    def _network(self, channels: int, static: int, video: Triple | None = None) -> DiT:
-        architecture, latents = self._fitted(video), self.settings.vae.latents
-        t, h, w = architecture.patch
-        return DiT(latents, t * h * w * (channels + static), replace(architecture, patch=(1, 1, 1)))
-
-    def _encode(self, u: Tensor) -> Tensor:
+    def encode(self, u: Tensor) -> Tensor:
         return (self._latents(u) - self.centre_) * (self.settings.edm.sigma_data / self.spread_)
 
-    def _decode(self, x: Tensor) -> Tensor:
+    def decode(self, x: Tensor) -> Tensor:
         z = x * (self.spread_ / self.settings.edm.sigma_data) + self.centre_
-        return self.normaliser_.decode(self.vae_.decode(z))
+        return self.normaliser_.decode(self.vae.decode(z))
 
-    def _shape(self, video: Sequence[int]) -> Sequence[int]:
-        return self.vae_.shape
+    def diffused(self, problem: Problem) -> Sequence[int]:
+        return self.vae.shape
 
-    # -- storing
-
-    def state(self) -> dict[str, Tensor]:
-        return super().state() | {f"vae.{name}": value for name, value in tensors(self.vae_).items()}
-
-    def restore(self, state: Mapping[str, Tensor], train: TrajectorySet) -> Self:
-        super().restore(state, train)
-        load_weights(self.vae_, under("vae.", state))
-        self.vae_.to(self.centre_.device).eval().requires_grad_(False)
-        return self
-
-    def parameters(self) -> int:
-        """Of the network and the VAE for one channel."""
-        patch = self.settings.architecture.patch
-        with torch.device("meta"):
-            return super().parameters() + count(VideoVae(1, patch, patch, self.settings.vae))
+    def denoiser(self, known: Tensor) -> Denoise:
+        return conditioned(self.model(), known)
 
     def cost(self) -> dict[str, float]:
-        cost = super().cost()
-        if not hasattr(self, "vae_"):
-            return cost
-        return cost | {"parameters": cost["parameters"] + count(self.vae_), "vae_steps": int(self.vae_steps_)}
+        vae_steps, steps = self.steps_.tolist()
+        return super().cost() | {"steps": steps, "vae_steps": vae_steps}

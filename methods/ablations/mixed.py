@@ -11,44 +11,45 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from benchmark.core import Problem
-from methods.ablations.concat import Concat
+from methods.ablations.concat import SOURCE, Concat, conditioned
 from methods.ablations.dit import DiT
-from methods.blocks.diffusion.edm import Denoiser
-from methods.blocks.networks.tiles import Triple
+from methods.blocks.conditioning import Shape
+from methods.blocks.diffusion.edm import Denoise, Denoiser
 from methods.videopde.method import VideoPDE
 
 
-class Mixed(Concat):
-    """One model for one task of a dataset."""
+class Mixed(VideoPDE):
+    """One model for one task of a dataset; the mask only says where y goes."""
 
-    def given(self, problem: Problem) -> Tensor:
-        """m, y and the coefficient fields, (B, T, H, W, 2 C + Cs); m only says where y goes."""
-        return VideoPDE.given(self, problem)
+    source = SOURCE
+    profiles = Concat.profiles
 
-    def _network(self, channels: int, static: int, video: Triple | None = None) -> DiT:
-        return MixedDiT(channels, static, self._fitted(video))
+    def network(self, shape: Shape) -> DiT:
+        return MixedDiT(shape.channels, shape.static, self.settings.architecture.for_video(*shape.video))
 
-    def _denoiser(self) -> Denoiser:
+    def model(self) -> Denoiser:
         return MixedDenoiser(self.net_, self.settings.edm.sigma_data)
+
+    def denoiser(self, known: Tensor) -> Denoise:
+        return conditioned(self.model(), known)
 
 
 class MixedDenoiser(Denoiser):
     def forward(self, x: Tensor, sigma: Tensor, *condition: Tensor | None) -> Tensor:
-        (given,) = condition
-        assert given is not None
-        return super().forward(mixed(x, given), sigma, given)
+        (known,) = condition
+        assert known is not None
+        return super().forward(mixed(x, known), sigma, known)
 
 
 class MixedDiT(DiT):
     """Beside the mixed video only the coefficient fields are channels."""
 
-    def forward(self, x: Tensor, c_noise: Tensor, given: Tensor) -> Tensor:
-        return super().forward(mixed(x, given), c_noise, given[..., 2 * x.shape[-1] :])
+    def forward(self, x: Tensor, c_noise: Tensor, known: Tensor) -> Tensor:
+        return super().forward(mixed(x, known), c_noise, known[..., 2 * x.shape[-1] :])
 
 
-def mixed(x: Tensor, given: Tensor) -> Tensor:
-    """x (1 - m) + y m; `given` starts with the channels of m and y."""
+def mixed(x: Tensor, known: Tensor) -> Tensor:
+    """x (1 - m) + y m; `known` starts with the channels of m and y."""
     channels = x.shape[-1]
-    m, y = given[..., :channels], given[..., channels : 2 * channels]
+    m, y = known[..., :channels], known[..., channels : 2 * channels]
     return torch.where(m > 0, y.to(x.dtype), x)

@@ -1,11 +1,4 @@
-"""What a deterministic network is told of a problem, channels first and in normalised units.
-
-frames  (B, F, K, H, W)  the frames a task lets see: values; where they are sparse also the mask, and each site's
-                         nearest sensor (Voronoi fill, Fukami et al. 2021)
-still   (B, Ks, H, W)    coefficient fields and coordinates: sin and cos of 2 pi x / L on a periodic axis (the force
-                         may depend on the place, so they are needed there too), x / L between walls
-start   (B, T, C, H, W)  what the network corrects: the frame in full that is given, at all times, else nothing
-"""
+"""What a network is built for and conditioned on: the shape of its videos, observed frames, fields that stay."""
 
 from __future__ import annotations
 
@@ -16,55 +9,110 @@ from typing import NamedTuple, Self
 import torch
 from torch import Tensor
 
-from benchmark.core import Grid, Problem, Task
+from benchmark.core import Dataset, Equation, Grid, Problem, Task, TrajectorySet
 from methods.blocks.normaliser import Normaliser
 from methods.blocks.voronoi import fill
 
 
-class Told(NamedTuple):
-    frames: Tensor  # (B, F, K, H, W)
-    still: Tensor  # (B, Ks, H, W)
-    start: Tensor  # (B, T, C, H, W)
-
-
 @dataclass(frozen=True)
-class Given:
-    """Which frames are seen, and whether in full: the same for all problems of a task."""
+class ObservedFrames:
+    """Which frames are observed, and whether in full: the same for all problems of a task."""
 
     frames: tuple[int, ...]
     full: bool
 
     @classmethod
-    def by(cls, tasks: Sequence[Task], grid: Grid) -> Self:
+    def of(cls, tasks: Sequence[Task], grid: Grid) -> Self:
+        if not tasks:
+            return cls((), full=False)
         masks = torch.stack([task.mask(grid, torch.Generator().manual_seed(0)) for task in tasks])  # (K, T, H, W)
         seen = masks.any(0).flatten(1).any(1)  # (T,)
         return cls(tuple(seen.nonzero().flatten().tolist()), bool(masks[:, seen].all()))
 
-    def one_frame(self) -> bool:
+    @property
+    def is_one_full_frame(self) -> bool:
         return self.full and len(self.frames) == 1
 
-    def channels(self, channels: int, static: int, grid: Grid) -> tuple[int, int]:
-        """K of a frame and Ks of what stands still, for fields of so many channels and coefficients."""
-        return channels * (1 if self.full else 3), static + (4 if grid.boundary == "periodic" else 2)
+    def state(self, frames: int) -> Tensor:
+        """(T,): 0 for a frame that is not observed, 1 for one observed in part, 2 in full."""
+        levels = torch.zeros(frames, dtype=torch.int64)
+        levels[list(self.frames)] = 1 + self.full
+        return levels
 
-    def __call__(self, problem: Problem, normaliser: Normaliser) -> Told:
-        chosen = list(self.frames)
-        mask = problem.mask[:, chosen].movedim(-1, 2)  # (B, F, C, H, W)
-        values = normaliser.encode_seen(problem.values, problem.mask)[:, chosen].movedim(-1, 2)
-        parts = [values] if self.full else [values, mask.to(values), filled(values, mask, problem.grid)]
-        return Told(torch.cat(parts, dim=2), self._still(problem, normaliser), self._start(problem, values))
+    @classmethod
+    def restore(cls, levels: Tensor) -> Self:
+        return cls(tuple(levels.nonzero().flatten().tolist()), bool((levels != 1).all()))
 
-    def _still(self, problem: Problem, normaliser: Normaliser) -> Tensor:
-        where = coordinates(problem.grid, problem.values)
-        parts = [where.expand(len(problem), -1, -1, -1)]
-        if problem.static is not None:
-            parts.append(normaliser.encode_static(problem.static).movedim(-1, 1))
-        return torch.cat(parts, dim=1)
 
-    def _start(self, problem: Problem, values: Tensor) -> Tensor:
-        """The frames of a steady problem are different fields: none is a first guess of the other."""
-        first = values[:, :1] if self.one_frame() and problem.equation.time_order else torch.zeros_like(values[:, :1])
-        return first.expand(-1, problem.values.shape[1], -1, -1, -1)
+@dataclass(frozen=True)
+class Shape:
+    """Of the videos that a network is built for."""
+
+    frames: int
+    channels: int
+    static: int  # coefficient fields
+    grid: Grid
+    equation: Equation
+    observed: ObservedFrames
+
+    @classmethod
+    def of(cls, train: TrajectorySet, observed: ObservedFrames) -> Self:
+        first = train[:1]
+        static = 0 if first.static is None else first.static.shape[-1]
+        return cls(len(train.grid.times), first.u.shape[-1], static, train.grid, train.equation, observed)
+
+    @classmethod
+    def planned(cls, task: Task, dataset: Dataset) -> Self:
+        """Before there is any data."""
+        grid = dataset.grid(dataset.sizes.frames)
+        channels, static = len(dataset.channels), len(dataset.static_names)
+        return cls(len(grid.times), channels, static, grid, dataset.equation(), ObservedFrames.of([task], grid))
+
+    @property
+    def video(self) -> tuple[int, int, int]:
+        """T, H, W."""
+        return self.frames, *self.grid.shape
+
+    @property
+    def steady(self) -> bool:
+        return self.equation.time_order == 0
+
+    @property
+    def conditioning(self) -> tuple[int, int]:
+        """Channels of one of `Conditioning.frames`, and of `Conditioning.fields`."""
+        return self.channels * (1 if self.observed.full else 3), self.static + coordinate_channels(self.grid)
+
+
+class Conditioning(NamedTuple):
+    """What a deterministic network sees of a problem, channels first and in normalised units."""
+
+    frames: Tensor  # (B, F, K, H, W) observed frames: values; where sparse also the mask and the nearest sensor's value
+    fields: Tensor  # (B, Ks, H, W) what does not change in time: coordinates and coefficient fields
+    guess: Tensor  # (B, T, C, H, W) what the network corrects: the frame observed in full, at all times, else zero
+
+
+def condition(problem: Problem, observed: ObservedFrames, normaliser: Normaliser) -> Conditioning:
+    """Sparse frames are filled with the nearest sensor's value (Voronoi tessellation, Fukami et al. 2021)."""
+    chosen = list(observed.frames)
+    mask = problem.mask[:, chosen].movedim(-1, 2)  # (B, F, C, H, W)
+    values = normaliser.encode_seen(problem.values, problem.mask)[:, chosen].movedim(-1, 2)
+    parts = [values] if observed.full else [values, mask.to(values), filled(values, mask, problem.grid)]
+    return Conditioning(torch.cat(parts, dim=2), fields(problem, normaliser), _guess(problem, observed, values))
+
+
+def _guess(problem: Problem, observed: ObservedFrames, values: Tensor) -> Tensor:
+    """The frames of a steady problem are different fields: none is a first guess of the other."""
+    is_known = observed.is_one_full_frame and problem.equation.time_order
+    first = values[:, :1] if is_known else torch.zeros_like(values[:, :1])
+    return first.expand(-1, problem.values.shape[1], -1, -1, -1)
+
+
+def fields(problem: Problem, normaliser: Normaliser) -> Tensor:
+    """Coordinates and coefficient fields, (B, Ks, H, W)."""
+    parts = [coordinates(problem.grid, problem.values).expand(len(problem), -1, -1, -1)]
+    if problem.static is not None:
+        parts.append(normaliser.encode_static(problem.static).movedim(-1, 1))
+    return torch.cat(parts, dim=1)
 
 
 def filled(values: Tensor, mask: Tensor, grid: Grid) -> Tensor:
@@ -79,10 +127,17 @@ def filled(values: Tensor, mask: Tensor, grid: Grid) -> Tensor:
 
 
 def coordinates(grid: Grid, like: Tensor) -> Tensor:
-    """(4, H, W) on a torus, (2, H, W) between walls."""
+    """sin and cos of 2 pi x / L on a torus, (4, H, W); x / L between walls, (2, H, W).
+
+    A force may depend on the place, so a torus needs them too.
+    """
     axes = [a / length for a, length in zip(grid.axes(like.dtype, like.device), grid.lengths, strict=True)]
     x, y = (a.expand(grid.shape) for a in axes)
     if grid.boundary != "periodic":
         return torch.stack([x, y]) - 0.5
     turns = 2 * torch.pi * torch.stack([x, y])
     return torch.cat([turns.sin(), turns.cos()])
+
+
+def coordinate_channels(grid: Grid) -> int:
+    return 4 if grid.boundary == "periodic" else 2

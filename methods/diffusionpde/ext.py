@@ -20,7 +20,7 @@ from benchmark.core import Dataset, Problem, Task
 from methods.blocks.diffusion.edm import Denoise, Denoiser
 from methods.blocks.diffusion.guidance import Term
 from methods.diffusionpde import settings
-from methods.diffusionpde.base import PairMethod, Plan
+from methods.diffusionpde.method import DiffusionPDE, Plan
 from methods.diffusionpde.prior import Pairs
 from methods.diffusionpde.terms import Seen, observation, physics
 
@@ -35,10 +35,10 @@ def _settings(of: settings.Settings, **changes: object) -> Settings:
     return Settings(**{**vars(of), **changes})  # pyright: ignore[reportArgumentType]
 
 
-class DiffusionPDEExt(PairMethod):
+class DiffusionPDEExt(DiffusionPDE):
     """Continuous tasks only, as in the paper."""
 
-    sampling_settings = (*PairMethod.sampling_settings, "average")
+    sampling_settings = (*DiffusionPDE.sampling_settings, "average")
     source = "Li et al., VideoPDE, 2025, appendix: extension of Huang et al., DiffusionPDE, 2024"
     profiles = {
         "smoke": _settings(settings.SMOKE, shared=True),
@@ -53,7 +53,7 @@ class DiffusionPDEExt(PairMethod):
             return f"{task.family} tasks would need an autoregressive procedure; the paper leaves them out for its cost"
         return None
 
-    def models(self, frames: int) -> dict[str, Pairs]:
+    def priors(self, frames: int) -> dict[str, Pairs]:
         times, each = range(frames - 1), (1.0,) * (frames - 1)
         step, leap = tuple((t, t + 1) for t in times), tuple((0, t + 1) for t in times)
         if self.settings.shared:
@@ -63,17 +63,20 @@ class DiffusionPDEExt(PairMethod):
     def residual_frames(self, frames: int) -> int:
         return frames
 
-    def prepare(self, problem: Problem) -> Plan:
+    def plan(self, problem: Problem) -> Plan:
         seen = Seen(self.normaliser_.encode_seen(problem.values, problem.mask), problem.mask)
-        return Plan((1, *problem.values.shape[1:]), self.denoiser(problem), self.terms(seen, problem))
+        return Plan((1, *problem.values.shape[1:]), self.denoiser(problem), self.video_terms(seen, problem))
 
-    def finish(self, u: Tensor, problem: Problem) -> Tensor:
+    def assemble(self, u: Tensor, problem: Problem) -> Tensor:
         return u
+
+    def frames(self, problem: Problem) -> None:
+        return None
 
     def denoiser(self, problem: Problem) -> Denoise:
         """D(x, sigma) of videos (B, T, H, W, C)."""
-        static, device = self.static(problem), problem.values.device
-        models, sigma_data = self.models(self.frames), self.settings.edm.sigma_data
+        static, device = self.coefficients(problem), problem.values.device
+        models, sigma_data = self.priors(self.shape_.frames), self.settings.edm.sigma_data
         mix = mixing([pair for pairs in models.values() for pair in pairs.frames], self.settings.average).to(device)
 
         def denoise(x: Tensor, sigma: Tensor) -> Tensor:
@@ -88,17 +91,17 @@ class DiffusionPDEExt(PairMethod):
 
         return denoise
 
-    def terms(self, seen: Seen, problem: Problem) -> list[Term]:
+    def video_terms(self, seen: Seen, problem: Problem) -> list[Term]:
         """One norm a frame, as for a pair; for a line search they are one residual anyway."""
         s, equation = self.settings, problem.equation
         w, size = self.weights(equation.name, problem.grid), float(self.residual_size_)
-        weights = [w.first] + [w.second] * (self.frames - 1)
+        weights = [w.first] + [w.second] * (self.shape_.frames - 1)
         frames = [(slice(t, t + 1), z) for t, z in enumerate(weights) if seen.mask[:, t].any()]
         terms = [observation(seen, frame, z, s.guidance.late, s.full) for frame, z in frames]
         return [*terms, physics(equation, self.normaliser_, problem.static, problem.grid, size, w.pde)]
 
     def evaluations(self, problem: Problem) -> int:
-        return self.settings.edm.evaluations * 2 * (self.frames - 1)
+        return self.settings.edm.evaluations * 2 * (self.shape_.frames - 1)
 
 
 def mixing(pairs: Sequence[tuple[int, int]], average: Literal["symmetric", "literal"]) -> Tensor:

@@ -9,34 +9,64 @@ the trajectory pair by pair; a steady problem is one pair. `../GENERATIVE.md` sa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from benchmark.core import Dataset, Grid, Problem, Task
-from methods.blocks.diffusion.edm import Denoiser
-from methods.blocks.diffusion.guidance import Term
-from methods.diffusionpde.base import PairMethod, Plan
-from methods.diffusionpde.prior import Pairs
+from benchmark.core import Dataset, Grid, Problem, Task, TrajectorySet
+from methods.blocks.conditioning import Shape
+from methods.blocks.diffusion.edm import SAMPLING, Denoise, Denoiser, denoising_loss, karras_sigmas, noise_levels
+from methods.blocks.diffusion.guidance import Term, sample_guided
+from methods.blocks.learned import Learned
+from methods.blocks.normaliser import SIGMA_DATA
+from methods.blocks.training.budget import Training
+from methods.blocks.training.stage import Stage
+from methods.blocks.training.streams import draw_noise
+from methods.diffusionpde.prior import Pair, Pairs, make_net
 from methods.diffusionpde.settings import LAPTOP, SMOKE, Settings
-from methods.diffusionpde.terms import Seen, divergence, observation, physics
+from methods.diffusionpde.terms import Seen, divergence, observation, physics, residual_size
+from methods.diffusionpde.weights import Weights, weights_for
 
 ADJACENT, ENDS = 0, 1  # labels
 
 
-class DiffusionPDE(PairMethod):
-    """One prior a dataset, for all tasks."""
+@dataclass(frozen=True)
+class Plan:
+    """A guided sampling: of n fields or pairs a trajectory."""
 
+    shape: tuple[int, ...]  # (n, ...) of one trajectory's noise
+    denoise: Denoise
+    terms: Sequence[Term]
+
+
+class DiffusionPDE(Learned):
+    """One prior per dataset, for all tasks. A variant may have several, over other pairs."""
+
+    scope = "dataset"
+    uses_equation = True
     source = "Huang et al., DiffusionPDE: Generative PDE-Solving Under Partial Observation, NeurIPS 2024"
     profiles = {"smoke": SMOKE, "laptop": LAPTOP, "paper": Settings()}
+    sampling_settings = (*SAMPLING, "guidance", "table", "observation", "full", "physics", "far", "score")
+    autocast = False  # gradients of small differences guide it
+
+    net_: nn.ModuleDict
+    residual_size_: Tensor
 
     def unsupported(self, task: Task, dataset: Dataset) -> str | None:
         if task.family == "long_range":
             return "a prior over pairs of frames of one window; the sources describe no roll-out"
         return None
 
-    def models(self, frames: int) -> dict[str, Pairs]:
+    def remark(self, task: Task, dataset: Dataset) -> str | None:
+        update, edm = self.settings.guidance.update, self.settings.edm
+        return f"guidance {update}, {edm.steps} steps of {edm.sampler} (the source: gradient, 2000, heun)"
+
+    # -- learning
+
+    def priors(self, frames: int) -> dict[str, Pairs]:
+        """The networks by name, each with the pairs it is trained on."""
         if frames == 2:
             return {"pair": Pairs(((0, 1),), (ADJACENT,), (1.0,))}
         near = [(0 if self.settings.pairs == "leap" else t, t + 1) for t in range(frames - 1)]
@@ -44,11 +74,40 @@ class DiffusionPDE(PairMethod):
         return {"pair": Pairs((*near, (0, frames - 1)), tuple(labels), (*[1 / len(near)] * len(near), 1.0))}
 
     def residual_frames(self, frames: int) -> int:
+        """How many frames the equation's residual is taken of."""
         return 2
+
+    def network(self, shape: Shape) -> nn.ModuleDict:
+        priors = self.priors(shape.frames).items()
+        return nn.ModuleDict({name: make_net(shape, pairs.kinds, self.settings) for name, pairs in priors})
+
+    def stages(
+        self, train: TrajectorySet, valid: TrajectorySet, tasks: Sequence[Task], device: torch.device
+    ) -> Iterator[Stage]:
+        s, priors = self.settings, self.priors(self.shape_.frames)
+        self.residual_size_ = torch.tensor(residual_size(train, self.residual_frames(self.shape_.frames)))
+        for name, pairs in priors.items():
+            model, training = Denoiser(self.net_[name], s.edm.sigma_data), share(s.training, len(priors))
+            folder = name if len(priors) > 1 else ""
+            yield Stage(model, pairs, self.losses, training, s.validation, name=folder)
+
+    def losses(self, network: nn.Module, batch: Pair, draws: torch.Generator) -> Tensor:
+        edm, x, static = self.settings.edm, self.normaliser_.encode(batch.u), self.coefficients(batch)
+        sigma = noise_levels(edm, len(x), draws)
+        noise = torch.randn(x.shape, generator=draws, device=draws.device)
+        return denoising_loss(edm, lambda x, sigma: network(x, sigma, batch.label, static), x, sigma, noise)
+
+    # -- predicting
+
+    def answer(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
+        edm, plan = self.settings.edm, self.plan(problem)
+        x = edm.sigma_max * draw_noise(plan.shape, generators, problem.values.device).flatten(0, 1)  # (B n, ...)
+        x = sample_guided(plan.denoise, x, karras_sigmas(edm), plan.terms, self.settings.guidance, edm.sampler)
+        return self.assemble(self.normaliser_.decode(x), problem)
 
     def choose(self, problem: Problem) -> tuple[list[tuple[int, int]], int]:
         """The pairs to sample, and their label."""
-        frames = self.frames
+        frames = self.shape_.frames
         if frames == 2:
             return [(0, 1)], ADJACENT
         if not problem.mask[:, 1:-1].any():
@@ -57,26 +116,28 @@ class DiffusionPDE(PairMethod):
             return [(0, t) for t in range(1, frames)], ADJACENT
         return [(min(t, frames - 2), min(t, frames - 2) + 1) for t in range(0, frames, 2)], ADJACENT
 
-    def prepare(self, problem: Problem) -> Plan:
+    def plan(self, problem: Problem) -> Plan:
+        """What is to be sampled."""
         pairs, label = self.choose(problem)
         index, repeats = torch.tensor(pairs, device=problem.values.device), len(pairs)
         y = self.normaliser_.encode_seen(problem.values, problem.mask)
         seen = Seen(y[:, index].flatten(0, 1), problem.mask[:, index].flatten(0, 1))  # (B P, 2, H, W, C)
-        static, physical = (_repeat(f, repeats) for f in (self.static(problem), problem.static))
+        static, physical = (_repeat(f, repeats) for f in (self.coefficients(problem), problem.static))
         labels = torch.full((len(seen.mask),), label, device=index.device)
         net = Denoiser(self.net_["pair"], self.settings.edm.sigma_data)
 
         def denoise(x: Tensor, sigma: Tensor) -> Tensor:
             return net(x, sigma, labels, static)
 
-        terms = self.terms(seen, label == ENDS, problem, physical)
+        terms = self.pair_terms(seen, label == ENDS, problem, physical)
         return Plan((repeats, *seen.mask.shape[1:]), denoise, terms)
 
-    def finish(self, u: Tensor, problem: Problem) -> Tensor:
+    def assemble(self, u: Tensor, problem: Problem) -> Tensor:
+        """What was sampled, in physical units (B n, ...) -> (B, T, H, W, C)."""
         pairs, _ = self.choose(problem)
-        return assemble(u.unflatten(0, (-1, len(pairs))), pairs, problem.grid)
+        return join_pairs(u.unflatten(0, (-1, len(pairs))), pairs, problem.grid)
 
-    def terms(self, seen: Seen, far: bool, problem: Problem, static: Tensor | None) -> list[Term]:
+    def pair_terms(self, seen: Seen, far: bool, problem: Problem, static: Tensor | None) -> list[Term]:
         s, equation = self.settings, problem.equation
         w, late = self.weights(equation.name, problem.grid), s.guidance.late
         terms = [
@@ -85,26 +146,40 @@ class DiffusionPDE(PairMethod):
             if seen.mask[:, frame].any()
         ]
         if not far and (s.pairs == "disjoint" or equation.time_order == 0) and equation.time_order < 2:
-            grid = problem.grid.window(2)
+            grid = problem.grid.first(2)
             terms.append(physics(equation, self.normaliser_, static, grid, float(self.residual_size_), w.pde))
         elif far and s.far == "divergence" and equation.name == "navier_stokes":
             terms.append(divergence(self.normaliser_, problem.grid, float(self.residual_size_), w.pde))
         return terms
 
-    def answered(self, problem: Problem) -> tuple[int, ...] | None:
+    def weights(self, equation: str, grid: Grid) -> Weights:
+        """In normalised units, with the factors of the settings."""
+        s, w = self.settings, weights_for(self.settings.table, equation)
+        first = second = pde = 1.0
+        if w.physical:
+            units = (self.normaliser_.std / SIGMA_DATA).flatten(1).mean(1).tolist()  # (1,) or, of two fields, (2,)
+            first, second, pde = units[0], units[-1], float(self.residual_size_)
+            if s.guidance.loss == "mean_square":
+                first, second, pde = first**2, second**2, pde**2
+            else:
+                pde /= grid.shape[0] * grid.shape[1]
+        seen, law = s.observation, s.physics
+        return Weights(first * seen * w.first, second * seen * w.second, pde * law * w.pde, physical=False)
+
+    def frames(self, problem: Problem) -> tuple[int, ...] | None:
         """Of first and last frame the one that was not observed, unless all are to be scored."""
         pairs, _ = self.choose(problem)
-        steady = problem.equation.time_order == 0
-        if self.settings.score == "all" or steady or pairs != [(0, self.frames - 1)] or problem.mask[:, 1:-1].any():
+        first, last, steady = 0, self.shape_.frames - 1, problem.equation.time_order == 0
+        if self.settings.score == "all" or steady or pairs != [(first, last)] or problem.mask[:, 1:-1].any():
             return None
-        ends = problem.mask[:, [0, -1]].flatten(2).any(2).any(0).tolist()
-        return tuple(frame for frame, seen in zip((0, self.frames - 1), ends, strict=True) if not seen) or None
+        ends = problem.mask[:, [first, last]].flatten(2).any(2).any(0).tolist()
+        return tuple(frame for frame, seen in zip((first, last), ends, strict=True) if not seen) or None
 
     def evaluations(self, problem: Problem) -> int:
         return self.settings.edm.evaluations * len(self.choose(problem)[0])
 
 
-def assemble(pairs: Tensor, frames: Sequence[tuple[int, int]], grid: Grid) -> Tensor:
+def join_pairs(pairs: Tensor, frames: Sequence[tuple[int, int]], grid: Grid) -> Tensor:
     """Pairs (B, P, 2, H, W, C) -> (B, T, H, W, C): of a frame in two pairs the last counts, in none: interpolated."""
     found = {frame: pairs[:, p, k] for p, pair in enumerate(frames) for k, frame in enumerate(pair)}
     known = sorted(found)
@@ -114,6 +189,11 @@ def assemble(pairs: Tensor, frames: Sequence[tuple[int, int]], grid: Grid) -> Te
         share = (grid.times[t] - grid.times[low]) / (grid.times[high] - grid.times[low]) if high > low else 0.0
         video.append(torch.lerp(found[low], found[high], share))
     return torch.stack(video, 1)
+
+
+def share(training: Training, parts: int) -> Training:
+    """Of several fits each takes its part of the seconds; a number of steps is that of each."""
+    return training if training.seconds is None else replace(training, seconds=training.seconds / parts)
 
 
 def _repeat(field: Tensor | None, count: int) -> Tensor | None:

@@ -16,26 +16,38 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
-from benchmark.core import Grid, Run, TrajectorySet
-from methods.blocks.conditioning import coordinates
-from methods.blocks.diffusion.edm import Denoiser, Edm, denoising_loss, noise_levels
-from methods.blocks.networked import static_channels
+from benchmark.core import Grid, TrajectorySet
+from methods.blocks.conditioning import Shape, coordinates
 from methods.blocks.networks.unet import Architecture, UNet
-from methods.blocks.normaliser import Normaliser
-from methods.blocks.training.batches import ShuffledBatches, derived_seed
-from methods.blocks.training.budget import Progress, Training
-from methods.blocks.training.loop import fit_loop
-from methods.blocks.training.validation import at_fixed_noise
+from methods.blocks.training.batches import Batches, ShuffledBatches
+from methods.blocks.training.streams import Stream, generator
 from methods.diffusionpde.settings import Labels, Settings
 
-PAIR, VALID = 5, 6  # streams of random numbers
-PIECE = 64  # validation pairs at once
 WAVES = 8  # of `sin` labels
 
 
 @dataclass(frozen=True)
+class Pair:
+    """A batch of pairs of frames."""
+
+    u: Tensor  # (B, 2, H, W, C) physical units
+    label: Tensor  # (B,)
+    static: Tensor | None  # (B, H, W, Cs)
+
+    def __len__(self) -> int:
+        return len(self.u)
+
+    def __getitem__(self, index: slice) -> Pair:
+        return Pair(self.u[index], self.label[index], None if self.static is None else self.static[index])
+
+    def to(self, device: Any) -> Pair:
+        static = None if self.static is None else self.static.to(device)
+        return Pair(self.u.to(device), self.label.to(device), static)
+
+
+@dataclass(frozen=True)
 class Pairs:
-    """The pairs of frames a model knows: each with a label, and how often training draws it."""
+    """The pairs of frames a model learns from: each with a label, and how often training draws it."""
 
     frames: tuple[tuple[int, int], ...]  # (P, 2)
     labels: tuple[int, ...]  # (P,)
@@ -45,8 +57,34 @@ class Pairs:
     def kinds(self) -> int:
         return max(self.labels) + 1
 
-    def draw(self, generator: torch.Generator) -> int:
-        return int(torch.multinomial(torch.tensor(self.shares), 1, generator=generator))
+    def batches(self, train: TrajectorySet, size: int, seed: int) -> Batches:
+        """Each pair of another trajectory."""
+        shuffled = ShuffledBatches(train, size, seed)
+
+        def batch(step: int, rank: int = 0, world: int = 1) -> Pair:
+            indices = shuffled.indices(step, rank, world)
+            return self.cut(train, indices, self.draw(len(indices), generator(seed, step, rank, Stream.TRAIN_PAIR)))
+
+        return batch
+
+    def fixed(self, valid: TrajectorySet, count: int) -> Pair:
+        drawn = self.draw(count, generator(0, Stream.VALID_PAIR))
+        return self.cut(valid, [i % len(valid) for i in range(count)], drawn)
+
+    def augment(self, batch: Pair, draws: torch.Generator) -> Pair:
+        return batch
+
+    def draw(self, count: int, draws: torch.Generator) -> list[int]:
+        """One by one, so that the first do not depend on how many follow."""
+        shares = torch.tensor(self.shares)
+        return [int(torch.multinomial(shares, 1, generator=draws)) for _ in range(count)]
+
+    def cut(self, trajectories: TrajectorySet, indices: Sequence[int], drawn: Sequence[int]) -> Pair:
+        """Pair drawn[i] of trajectory indices[i]."""
+        part = trajectories[list(indices)]
+        frames = torch.tensor([self.frames[p] for p in drawn])  # (B, 2)
+        u = part.u[torch.arange(len(frames))[:, None], frames]
+        return Pair(u, torch.tensor([self.labels[p] for p in drawn]), part.static)
 
 
 class PairNet(nn.Module):
@@ -92,81 +130,9 @@ def encode_label(label: Tensor, kinds: int, labels: Labels) -> Tensor:
     return torch.cat([angles.sin(), angles.cos()], 1)
 
 
-def make_net(train: TrajectorySet, kinds: int, settings: Settings) -> PairNet:
-    """An untrained network for pairs of the training set's frames."""
-    first, architecture = train[:1], settings.architecture
-    if settings.circular and train.grid.boundary == "periodic":
+def make_net(shape: Shape, kinds: int, settings: Settings) -> PairNet:
+    """An untrained network for pairs of frames."""
+    architecture = settings.architecture
+    if settings.circular and shape.grid.boundary == "periodic":
         architecture = replace(architecture, padding="circular")
-    channels, static = first.u.shape[-1], static_channels(first)
-    return PairNet(channels, static, kinds, train.grid, architecture, settings.label, settings.positions)
-
-
-# -- training ----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class PairBatch:
-    u: Tensor  # (B, 2, H, W, C) physical units
-    label: Tensor  # (B,)
-    static: Tensor | None  # (B, H, W, Cs)
-
-    def to(self, device: Any) -> PairBatch:
-        static = None if self.static is None else self.static.to(device)
-        return PairBatch(self.u.to(device), self.label.to(device), static)
-
-
-class PairBatches:
-    """`size` pairs a step, each of another trajectory."""
-
-    def __init__(self, train: TrajectorySet, pairs: Pairs, size: int, seed: int):
-        self.shuffled, self.pairs, self.seed = ShuffledBatches(train, size, seed), pairs, seed
-
-    def __call__(self, step: int, rank: int = 0, world: int = 1) -> PairBatch:
-        generator = torch.Generator().manual_seed(derived_seed(self.seed, step, rank, PAIR))
-        indices = self.shuffled.indices(step, rank, world)
-        return cut(self.shuffled.train, indices, self.pairs, [self.pairs.draw(generator) for _ in indices])
-
-
-def cut(trajectories: TrajectorySet, indices: Sequence[int], pairs: Pairs, drawn: Sequence[int]) -> PairBatch:
-    """Pair drawn[i] of trajectory indices[i]."""
-    part = trajectories[list(indices)]
-    frames = torch.tensor([pairs.frames[p] for p in drawn])  # (B, 2)
-    u = part.u[torch.arange(len(frames))[:, None], frames]
-    return PairBatch(u, torch.tensor([pairs.labels[p] for p in drawn]), part.static)
-
-
-def fit_prior(
-    net: PairNet,
-    pairs: Pairs,
-    train: TrajectorySet,
-    valid: TrajectorySet,
-    normaliser: Normaliser,
-    edm: Edm,
-    training: Training,
-    run: Run,
-    seed: int,
-    validation: int,
-) -> Progress:
-    """Train the network in place; with `validation` > 0 the weights that did best on so many pairs of `valid` stay."""
-
-    def losses(model: nn.Module, batch: PairBatch, draws: torch.Generator) -> Tensor:
-        x = normaliser.encode(batch.u)
-        static = None if batch.static is None else normaliser.encode_static(batch.static)
-        sigma = noise_levels(edm, len(x), draws)
-        noise = torch.randn(x.shape, generator=draws, device=draws.device)
-        return denoising_loss(edm, lambda x, sigma: model(x, sigma, batch.label, static), x, sigma, noise)
-
-    def loss(model: nn.Module, batch: PairBatch, draws: torch.Generator) -> Tensor:
-        return losses(model, batch, draws).mean()
-
-    batches = PairBatches(train, pairs, training.batch, seed)
-    validate = at_fixed_noise(losses, _examples(valid, pairs, validation)) if validation and len(valid) else None
-    return fit_loop(Denoiser(net, edm.sigma_data), loss, batches, training, run, seed, validate)
-
-
-def _examples(valid: TrajectorySet, pairs: Pairs, count: int) -> list[PairBatch]:
-    """Pairs that are the same for every fit."""
-    generator = torch.Generator().manual_seed(derived_seed(0, VALID))
-    drawn = [pairs.draw(generator) for _ in range(count)]
-    places = [i % len(valid) for i in range(count)]
-    return [cut(valid, places[i : i + PIECE], pairs, drawn[i : i + PIECE]) for i in range(0, count, PIECE)]
+    return PairNet(shape.channels, shape.static, kinds, shape.grid, architecture, settings.label, settings.positions)

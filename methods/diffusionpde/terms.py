@@ -69,7 +69,7 @@ def residual_size(train: TrajectorySet, frames: int, at_most: int = 64) -> float
 
     Of windows of `frames` frames from the start of `at_most` trajectories; 1 where the equation needs more frames.
     """
-    equation, grid = train.equation, train.grid.window(frames)
+    equation, grid = train.equation, train.grid.first(frames)
     if frames <= equation.time_order:
         return 1.0
     sizes = []

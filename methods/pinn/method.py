@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from benchmark.core import Dataset, Method, Prediction, Problem, Run, Task, TrajectorySet
-from methods.blocks.rollout import rollout
+from methods.blocks.roll_out import roll_out
 from methods.pinn.ansatz import make_ansatz, predicted
 from methods.pinn.features import Features
 from methods.pinn.loss import Answer, Loss, video
@@ -57,6 +57,7 @@ LAPTOP = Settings(
 
 class PINN(Method):
     scope = "instance"
+    memory_settings = ("chunk",)
     uses_equation = True
     source = "Raissi et al., J. Comput. Phys. 378 (2019) 686"
     profiles = {"smoke": SMOKE, "laptop": LAPTOP, "paper": Settings()}
@@ -88,7 +89,7 @@ class PINN(Method):
             spent.append(evaluations)
             return u
 
-        u = rollout(solve, problem, min(self.settings.window, problem.values.shape[1]))
+        u = roll_out(solve, problem, min(self.settings.window, problem.values.shape[1]))
         return u, sum(spent)
 
     def _solve(self, problem: Problem, seed: int) -> tuple[Tensor, int]:

@@ -16,14 +16,15 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from benchmark.core import Dataset, Grid, Problem, Task
-from methods.blocks.conditioning import filled
-from methods.blocks.generative import Clips, Generative
-from methods.blocks.networked import draw_noise
+from benchmark.core import Dataset, Grid, Problem, Task, TrajectorySet
+from methods.blocks.conditioning import Shape, filled
+from methods.blocks.learned import Learned, channels_first
 from methods.blocks.networks.unet import SHU, Architecture, UNet
 from methods.blocks.normaliser import SIGMA_DATA
 from methods.blocks.training.budget import LAPTOP_SECONDS, Training
+from methods.blocks.training.examples import Clip, Clips
 from methods.blocks.training.optimiser import Optimiser
+from methods.blocks.training.streams import draw_noise
 from methods.shu.ddpm import Schedule, Target, antithetic, ddim, noise_of, noised, target_of
 
 FRAMES = 3  # of a window
@@ -102,11 +103,12 @@ SMOKE = replace(  # so few steps that each answers with a mean over what is poss
 )
 
 
-class Shu(Generative):
+class Shu(Learned):
+    scope = "dataset"
     uses_equation = True
     source = "Shu, Li and Barati Farimani, A physics-informed diffusion model for flow reconstruction, JCP 478, 2023"
     profiles = {"smoke": SMOKE, "laptop": LAPTOP, "paper": Settings()}
-    sampling_settings = ("restarts", "strength", "line_search", "weight", "chunk")
+    sampling_settings = ("restarts", "strength", "line_search", "weight")
 
     def unsupported(self, task: Task, dataset: Dataset) -> str | None:
         if dataset.steady or dataset.sizes.frames < FRAMES:
@@ -118,39 +120,39 @@ class Shu(Generative):
     def remark(self, task: Task, dataset: Dataset) -> str | None:
         return "the equation's step by a line search (the source: of fixed size)" if self.settings.line_search else None
 
-    def clip(self, frames: int) -> int:
-        return FRAMES
+    def examples(self, train: TrajectorySet, tasks: Sequence[Task]) -> Clips:
+        return Clips(FRAMES)
 
-    def network(self, channels: int, static: int, grid: Grid) -> nn.Module:
-        architecture, inputs = self.settings.architecture, FRAMES * channels
-        if grid.boundary != "periodic":
+    def network(self, shape: Shape) -> nn.Module:
+        architecture, inputs = self.settings.architecture, FRAMES * shape.channels
+        if shape.grid.boundary != "periodic":
             architecture = replace(architecture, padding="zeros")
         extra = inputs if self.settings.variant == "conditional" else 0
-        return UNet(inputs + static, inputs, grid.shape[0], architecture, extra=extra)
+        return UNet(inputs + shape.static, inputs, shape.grid.shape[0], architecture, extra=extra)
 
     # -- learning
 
-    def losses(self, network: nn.Module, clips: Clips, draws: torch.Generator) -> Tensor:
+    def losses(self, network: nn.Module, batch: Clip, draws: torch.Generator) -> Tensor:
         s = self.settings
-        x = self.encode(clips.u)
+        x = self.encode(batch.u)
         noise = torch.randn(x.shape, generator=draws, device=draws.device)
         t = antithetic(s.schedule, len(x), draws)
         x_t = noised(s.schedule, x, t, noise)
         direction = None
         if s.variant == "conditional":
             kept = torch.rand(len(x), 1, 1, 1, generator=draws, device=draws.device) >= s.drop
-            direction = kept * unit(self.gradient(clips.static)(x_t))
-        answer = network(self._with(x_t, self.static(clips)), t.to(x.dtype), extra=direction)
+            direction = kept * unit(self.gradient(batch.static)(x_t))
+        answer = network(self._with(x_t, channels_first(self.coefficients(batch))), t.to(x.dtype), extra=direction)
         return (answer - target_of(s.target, s.schedule, x, t, noise)).square().flatten(1).mean(1)
 
     # -- predicting
 
-    def video(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
+    def answer(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
         restarts, schedule = self.settings.restarts, self.settings.schedule
         guide = self.triples(self.guide(problem))  # (B, W, 3 C, H, W)
         static, known = (
             None if f is None else f.repeat_interleave(guide.shape[1], 0)
-            for f in (problem.static, self.static(problem))
+            for f in (problem.static, channels_first(self.coefficients(problem)))
         )
         predict, correct = self.predictor(known, static), self.corrector(static)
         x = guide.flatten(0, 1)
@@ -202,7 +204,7 @@ class Shu(Generative):
         r is the equation's residual and n its order in time, so that dt^n r / std is a change of x from one frame to
         the next. A window's residual does not depend on how many windows there are.
         """
-        grid, equation = self.grid.window(FRAMES), self.equation
+        grid, equation = self.shape_.grid.first(FRAMES), self.shape_.equation
         scale = grid.dt**equation.time_order / float(self.normaliser_.std.mean())
 
         def residual(x: Tensor) -> Tensor:

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from benchmark.core import Dataset, Problem, Run, Task, TrajectorySet
+from benchmark.core import Dataset, Problem, Task
+from methods.blocks.conditioning import Shape
 from methods.blocks.diffusion.edm import (
     EDM,
     SAMPLING,
@@ -30,14 +31,11 @@ from methods.blocks.diffusion.edm import (
     precondition,
     sample,
 )
-from methods.blocks.networked import Sampled, count, draw_noise, static_channels
-from methods.blocks.networks.tiles import Triple
-from methods.blocks.normaliser import Normaliser
+from methods.blocks.learned import Learned
 from methods.blocks.training.budget import LAPTOP_SECONDS, Training
-from methods.blocks.training.examples import Observed, ObservedBatches, fixed_examples
-from methods.blocks.training.loop import fit_loop
+from methods.blocks.training.examples import Observed
 from methods.blocks.training.optimiser import Group, Optimiser
-from methods.blocks.training.validation import at_fixed_noise, in_parts
+from methods.blocks.training.streams import draw_noise
 from methods.videopde.model import UNIFIED, Architecture, HVDiT
 
 
@@ -71,10 +69,9 @@ LAPTOP = Settings(  # chosen on `valid`; README.md says against what
 )
 
 
-class VideoPDE(Sampled):
+class VideoPDE(Learned):
     """One model for one task of a dataset."""
 
-    scope = "task"
     source = "Li et al., VideoPDE: Unified Generative PDE Solving via Video Inpainting Diffusion Models, 2025"
     profiles = {"smoke": SMOKE, "laptop": LAPTOP, "paper": Settings()}
     sampling_settings = SAMPLING
@@ -84,88 +81,56 @@ class VideoPDE(Sampled):
 
     # -- learning
 
-    def fit(self, train: TrajectorySet, valid: TrajectorySet, tasks: Sequence[Task], seed: int, run: Run) -> Self:
-        settings: Settings = self.settings
-        self.normaliser_ = Normaliser.fit(train).to(run.device)
-        self.note(tasks)
-        self.build(train, seed)
-        self._prepare(train, valid, tasks, seed, run)
-        model = self._denoiser()
-        batches = ObservedBatches(train, tasks, settings.training.batch, seed)
-        parts = in_parts(fixed_examples(valid, tasks, settings.validation), settings.chunk) if len(valid) else []
-        validate = at_fixed_noise(self._losses, parts) if parts else None
-        groups = parameter_groups(self.net_, settings.mapping_lr)
-        progress = fit_loop(model, self._loss, batches, settings.training, run, seed, validate, groups)
-        self.steps_ = torch.tensor(progress.steps)
-        return self
+    def network(self, shape: Shape) -> nn.Module:
+        architecture = self.settings.architecture.for_video(*shape.video)
+        return HVDiT(shape.channels, 2 * shape.channels + shape.static, architecture)
 
-    def given(self, problem: Problem) -> Tensor:
-        """What the network is told: m, y and the coefficient fields, (B, T, H, W, 2 C + Cs)."""
+    def model(self) -> nn.Module:
+        """D(x, sigma, known)."""
+        return Denoiser(self.net_, self.settings.edm.sigma_data)
+
+    def groups(self) -> list[Group]:
+        return parameter_groups(self.net_, self.settings.mapping_lr)
+
+    def losses(self, network: nn.Module, batch: Observed, draws: torch.Generator) -> Tensor:
+        """At noise levels spread over the batch: (B,)."""
+        x, known = self.encode(batch.truth.u), self.condition(batch.problem)
+        sigma = noise_levels(self.settings.edm, len(x), draws)
+        noise = torch.randn(x.shape, generator=draws, device=draws.device)
+        return denoising_loss(self.settings.edm, lambda x, sigma: network(x, sigma, known), x, sigma, noise)
+
+    def condition(self, problem: Problem) -> Tensor:
+        """What the network is conditioned on: m, y and the coefficient fields, (B, T, H, W, 2 C + Cs)."""
         y = self.normaliser_.encode_seen(problem.values, problem.mask)
         parts = [problem.mask.to(y.dtype), y]
-        static = self.static(problem)
+        static = self.coefficients(problem)
         if static is not None:
             parts.append(static[:, None].expand(-1, y.shape[1], -1, -1, -1))
         return torch.cat(parts, dim=-1)
 
-    def build_for(self, train: TrajectorySet) -> None:
-        first = train[:1]
-        video = (self.frames, *train.grid.shape)
-        self.net_ = self._network(first.u.shape[-1], static_channels(first), video)
-
-    def _network(self, channels: int, static: int, video: Triple | None = None) -> Any:
-        """For videos T x H x W, or of any shape that needs no other patches."""
-        architecture = self.settings.architecture
-        return HVDiT(channels, 2 * channels + static, architecture.for_video(*video) if video else architecture)
-
-    def _prepare(self, train: TrajectorySet, valid: TrajectorySet, tasks: Sequence[Task], seed: int, run: Run) -> None:
-        """What has to be learned before the denoiser: nothing here."""
-
-    def _denoiser(self) -> nn.Module:
-        """D(x, sigma, given), the model that is trained."""
-        return Denoiser(self.net_, self.settings.edm.sigma_data)
-
-    def _denoise(self, given: Tensor) -> Denoise:
-        """The same for the sampler."""
-        return prepared(self.net_, given, self.settings.edm)
-
-    def _encode(self, u: Tensor) -> Tensor:
+    def encode(self, u: Tensor) -> Tensor:
         """Videos in physical units -> what is diffused."""
         return self.normaliser_.encode(u)
 
-    def _decode(self, x: Tensor) -> Tensor:
+    def decode(self, x: Tensor) -> Tensor:
         return self.normaliser_.decode(x)
-
-    def _shape(self, video: Sequence[int]) -> Sequence[int]:
-        """Of what is diffused for a video (T, H, W, C)."""
-        return video
-
-    def _loss(self, network: nn.Module, batch: Observed, draws: torch.Generator) -> Tensor:
-        return self._losses(network, batch, draws).mean()
-
-    def _losses(self, network: nn.Module, batch: Observed, draws: torch.Generator) -> Tensor:
-        """Of each example, at noise levels spread over the batch: (B,)."""
-        x, given = self._encode(batch.truth.u), self.given(batch.problem)
-        sigma = noise_levels(self.settings.edm, len(x), draws)
-        noise = torch.randn(x.shape, generator=draws, device=draws.device)
-        return denoising_loss(self.settings.edm, lambda x, sigma: network(x, sigma, given), x, sigma, noise)
 
     # -- predicting
 
-    def video(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
-        return self.covered(lambda part: self._window(part, generators), problem)
+    def answer(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
+        noise = draw_noise(self.diffused(problem), generators, problem.values.device)
+        return self.decode(sample(self.settings.edm, self.denoiser(self.condition(problem)), noise))
 
-    def _window(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
-        noise = draw_noise(self._shape(problem.values.shape[1:]), generators, problem.values.device)
-        x = sample(self.settings.edm, self._denoise(self.given(problem)), noise)
-        return self.put_back(self._decode(x), problem)
+    def diffused(self, problem: Problem) -> Sequence[int]:
+        """The shape of what is diffused for one video."""
+        return problem.values.shape[1:]
+
+    def denoiser(self, known: Tensor) -> Denoise:
+        """D(x, sigma) for the sampler."""
+        return prepared(self.net_, known, self.settings.edm)
 
     def evaluations(self, problem: Problem) -> int:
-        return self.settings.edm.evaluations * self.windows(problem.values.shape[1])
-
-    def parameters(self) -> int:
-        with torch.device("meta"):
-            return count(self._network(1, 0))
+        return self.settings.edm.evaluations
 
 
 class VideoPDEUnified(VideoPDE):
@@ -179,14 +144,14 @@ class VideoPDEUnified(VideoPDE):
     }
 
 
-def prepared(net: HVDiT, given: Tensor, edm: Edm) -> Denoise:
-    """D(x, sigma) at the sampler's noise levels; what depends on them alone, or on `given` alone, is computed once."""
-    levels = karras_sigmas(edm)[:-1].to(given)  # (N,)
-    gains, known = net.condition(precondition(levels, edm.sigma_data).noise), net.observe(given)
+def prepared(net: HVDiT, known: Tensor, edm: Edm) -> Denoise:
+    """D(x, sigma) at the sampler's noise levels; what depends on them alone, or on `known` alone, is computed once."""
+    levels = karras_sigmas(edm)[:-1].to(known)  # (N,)
+    gains, observed = net.condition(precondition(levels, edm.sigma_data).c_noise), net.observe(known)
 
     def denoise(x: Tensor, sigma: Tensor) -> Tensor:
         c, level = precondition(sigma, edm.sigma_data), (levels - sigma).abs().argmin()
-        return c.skip * x + c.out * net.network(c.into * x, known, gains.index_select(0, level[None]))
+        return c.c_skip * x + c.c_out * net.network(c.c_in * x, observed, gains.index_select(0, level[None]))
 
     return denoise
 

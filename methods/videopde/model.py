@@ -70,20 +70,20 @@ UNIFIED = Architecture(depths=(2, 6), kernel=(2, 4, 4))  # the same table, colum
 
 
 class HVDiT(nn.Module):
-    """F(x, c_noise, given): x is the noisy video c_in x_t, `given` what is known of it, the channels of m and y.
+    """F(x, c_noise, known): x is the noisy video c_in x_t, `known` what is known of it, the channels of m and y.
 
     What depends on the noise level alone is `condition`, on the observations alone `observe`, the rest is `network`. A
     sampler calls `observe` once a problem and `condition` once a noise level, or once for all of them.
     """
 
-    def __init__(self, channels: int, given: int, architecture: Architecture):
+    def __init__(self, channels: int, known: int, architecture: Architecture):
         super().__init__()
         a = self.architecture = architecture
-        self.channels = channels, given
+        self.channels = channels, known
         self.columns = math.prod(a.patch) * channels  # columns of patch_in that read x
         levels = list(zip(a.widths, a.depths, strict=True))
         patch = math.prod(a.patch)
-        self.patch_in = linear(patch * (channels + given), a.widths[0])
+        self.patch_in = linear(patch * (channels + known), a.widths[0])
         self.down = nn.ModuleList(self._level(w, d, a.kernel) for w, d in levels[:-1])
         self.merges = nn.ModuleList(map(Merge, a.widths, a.widths[1:], a.merges))
         self.middle = self._level(*levels[-1], kernel=None)
@@ -98,21 +98,21 @@ class HVDiT(nn.Module):
     def _level(self, width: int, depth: int, kernel: Triple | None) -> Level:
         return Level(depth, width, self.architecture.head_dim, self.architecture.expansion * width, kernel)
 
-    def forward(self, x: Tensor, c_noise: Tensor, given: Tensor) -> Tensor:
-        """x (B, T, H, W, C), c_noise (B,) or (1,) for all, given (B, T, H, W, G) -> (B, T, H, W, C)."""
-        return self.network(x, self.observe(given), self.condition(c_noise))
+    def forward(self, x: Tensor, c_noise: Tensor, known: Tensor) -> Tensor:
+        """x (B, T, H, W, C), c_noise (B,) or (1,) for all, known (B, T, H, W, G) -> (B, T, H, W, C)."""
+        return self.network(x, self.observe(known), self.condition(c_noise))
 
     def condition(self, c_noise: Tensor) -> Tensor:
         """Noise levels ln(sigma) / 4 (N,) -> the gains (N, sum of widths) of every AdaRMSNorm."""
         return self.mapping(c_noise)
 
-    def observe(self, given: Tensor) -> Tensor:
+    def observe(self, known: Tensor) -> Tensor:
         """The channels of m and y (B, T, H, W, G) -> what they add to the tokens; nothing is known of the padding."""
-        if given.ndim != 5 or given.shape[-1] != self.channels[1]:
-            raise ValueError(f"given: expected (B, T, H, W, {self.channels[1]}), got {tuple(given.shape)}")
-        t, h, w = _missing(given, self.architecture.stride)
-        padded = F.pad(given, (0, 0, 0, w, 0, h, 0, t))
-        return F.linear(merge(padded, self.architecture.patch), self.patch_in.weight[:, self.columns :]).to(given.dtype)
+        if known.ndim != 5 or known.shape[-1] != self.channels[1]:
+            raise ValueError(f"known: expected (B, T, H, W, {self.channels[1]}), got {tuple(known.shape)}")
+        t, h, w = _missing(known, self.architecture.stride)
+        padded = F.pad(known, (0, 0, 0, w, 0, h, 0, t))
+        return F.linear(merge(padded, self.architecture.patch), self.patch_in.weight[:, self.columns :]).to(known.dtype)
 
     def network(self, x: Tensor, known: Tensor, gains: Tensor) -> Tensor:
         """`known` of `observe`, `gains` of `condition`: of each video, or one for all; any T, H and W."""

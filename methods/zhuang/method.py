@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor, nn
 
-from benchmark.core import Dataset, Grid, Problem, Task
-from methods.blocks.conditioning import filled
+from benchmark.core import Dataset, Problem, Task, TrajectorySet
+from methods.blocks.conditioning import Shape, filled
 from methods.blocks.diffusion.edm import (
     SAMPLING,
     Denoise,
@@ -26,11 +26,12 @@ from methods.blocks.diffusion.edm import (
     precondition,
     sample,
 )
-from methods.blocks.generative import Clips, Generative
-from methods.blocks.networked import draw_noise
+from methods.blocks.learned import Learned, channels_first
 from methods.blocks.networks.unet import Architecture as UNetArchitecture
 from methods.blocks.training.budget import LAPTOP_SECONDS, Training
+from methods.blocks.training.examples import Clip, Clips
 from methods.blocks.training.optimiser import Optimiser
+from methods.blocks.training.streams import draw_noise
 from methods.zhuang.network import Architecture, ConditionalUNet
 
 
@@ -92,10 +93,12 @@ SMOKE = replace(  # two steps from a high noise level: hardly more than a regres
 )
 
 
-class Zhuang(Generative):
+class Zhuang(Learned):
+    scope = "dataset"
     source = "Zhuang, Cheng and Duraisamy, Spatially-aware diffusion models with cross-attention, CMAME 435, 2025"
     profiles = {"smoke": SMOKE, "laptop": LAPTOP, "paper": Settings()}
-    sampling_settings = (*SAMPLING, "ensemble", "chunk", "fields")
+    sampling_settings = (*SAMPLING, "ensemble")
+    memory_settings = ("chunk", "fields")
 
     def unsupported(self, task: Task, dataset: Dataset) -> str | None:
         if dataset.steady:
@@ -107,19 +110,19 @@ class Zhuang(Generative):
     def remark(self, task: Task, dataset: Dataset) -> str | None:
         return self.settings.edm.remark
 
-    def clip(self, frames: int) -> int:
-        return 1
+    def examples(self, train: TrajectorySet, tasks: Sequence[Task]) -> Clips:
+        return Clips(1)
 
-    def network(self, channels: int, static: int, grid: Grid) -> nn.Module:
-        net = ConditionalUNet(channels, static, grid, self.settings.architecture)
+    def network(self, shape: Shape) -> nn.Module:
+        net = ConditionalUNet(shape.channels, shape.static, shape.grid, self.settings.architecture)
         return Denoiser(net, self.settings.edm.sigma_data)
 
     # -- learning
 
-    def losses(self, network: nn.Module, clips: Clips, draws: torch.Generator) -> Tensor:
-        x = self.normaliser_.encode(clips.u)[:, 0].movedim(-1, 1)  # (B, C, H, W)
+    def losses(self, network: nn.Module, batch: Clip, draws: torch.Generator) -> Tensor:
+        x = self.normaliser_.encode(batch.u)[:, 0].movedim(-1, 1)  # (B, C, H, W)
         mask = random_sensors(x.shape[-2:], self.settings.rates, len(x), draws)[:, None].expand_as(x)
-        known = self.field(torch.where(mask, x, 0)[:, None], mask[:, None], self.static(clips))
+        known = self.field(torch.where(mask, x, 0)[:, None], mask[:, None], channels_first(self.coefficients(batch)))
         sigma = noise_levels(self.settings.edm, len(x), draws)
         noise = torch.randn(x.shape, generator=draws, device=draws.device)
         if self.settings.clean:
@@ -132,17 +135,17 @@ class Zhuang(Generative):
 
     def field(self, y: Tensor, mask: Tensor, static: Tensor | None) -> Tensor:
         """Observations (B, T, C, H, W) -> each site's nearest sensor, and the coefficients: (B T, C + Cs, H, W)."""
-        nearest = filled(y, mask, self.grid).flatten(0, 1)
+        nearest = filled(y, mask, self.shape_.grid).flatten(0, 1)
         if static is None:
             return nearest
         return torch.cat([nearest, static.repeat_interleave(y.shape[1], 0)], 1)
 
     # -- predicting
 
-    def video(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
+    def answer(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
         y = self.normaliser_.encode_seen(problem.values, problem.mask).movedim(-1, 2)  # (B, T, C, H, W)
         mask = problem.mask.movedim(-1, 2)
-        known = self.field(y, mask, self.static(problem))
+        known = self.field(y, mask, channels_first(self.coefficients(problem)))
         y, seen = y.flatten(0, 1)[:, None], mask.flatten(0, 1)[:, None]  # (B T, 1, C, H, W)
         members = self.settings.ensemble
         noise = draw_noise((mask.shape[1], members, *mask.shape[2:]), generators, y.device).flatten(0, 1)
@@ -167,8 +170,8 @@ class Zhuang(Generative):
 
         def denoise(x: Tensor, sigma: Tensor) -> Tensor:
             c, flat = precondition(sigma, self.settings.edm.sigma_data), x.flatten(0, 1)
-            f = net.denoise(c.into * flat, c.noise[None], condition).to(x.dtype).view_as(x)
-            return torch.where(held, y, c.skip * x + c.out * f)
+            f = net.denoise(c.c_in * flat, c.c_noise[None], condition).to(x.dtype).view_as(x)
+            return torch.where(held, y, c.c_skip * x + c.c_out * f)
 
         return denoise
 

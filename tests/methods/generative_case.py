@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from benchmark.core import Problem, Run, Trajectories
-from methods.blocks.generative import Generative
+from methods.blocks.learned import Learned
 from tasks import observation as tasks
 from tests.methods.heat import HeatDataset
 from tests.methods.small import generators
@@ -28,7 +28,7 @@ def quick(settings: Any, **changes: Any) -> Any:
     return replace(settings, training=training, validation=4, chunk=3, **changes)
 
 
-def fit(method: Generative, task: Any = tasks.CONT_3) -> Any:
+def fit(method: Learned, task: Any = tasks.CONT_3) -> Any:
     return method.fit(data("train"), data("valid"), [task], 0, Run())
 
 
@@ -36,7 +36,7 @@ def problem(task: Any = tasks.CONT_3, count: int = 4, frames: int | None = None)
     return task.observe(data("test", count, frames), generators(count))
 
 
-def keeps_its_promises(method: Generative, seen: Problem, evaluations: int) -> None:
+def keeps_its_promises(method: Learned, seen: Problem, evaluations: int) -> None:
     """Whole, repeatable, with what was seen; samples differ and do not depend on what is predicted beside them."""
     before = seen.values.clone()
     answer = method.predict(seen, 0, 3)
@@ -50,7 +50,7 @@ def keeps_its_promises(method: Generative, seen: Problem, evaluations: int) -> N
     torch.testing.assert_close(method.predict(seen[:2], 0, 2).u, answer.u[:2, :2], rtol=1e-4, atol=1e-4)
 
 
-def comes_back(method: Generative, seen: Problem) -> None:
+def comes_back(method: Learned, seen: Problem) -> None:
     state = {name: value.clone() for name, value in method.state().items()}
     restored: Any = type(method)(method.settings).restore(state, data("train"))
     assert torch.equal(restored.predict(seen, 0).u, method.predict(seen, 0).u)

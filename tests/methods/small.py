@@ -6,8 +6,10 @@ from functools import cache
 
 import torch
 
-from benchmark.core import Dataset, Trajectories
+from benchmark.core import Dataset, Task, Trajectories
 from benchmark.planning.registry import registry
+from methods.blocks.learned import Learned
+from tasks.observation import CONT_3
 
 
 def load(dataset: Dataset, split: str, frames: int | None = None) -> Trajectories:
@@ -23,6 +25,12 @@ def smoke(name: str) -> tuple[Dataset, Trajectories, Trajectories]:
     cls = registry().load("datasets", name)
     dataset = cls(cls.profiles["smoke"])
     return dataset, load(dataset, "train"), load(dataset, "valid")
+
+
+def planned(cls: type[Learned], profile: str = "paper", name: str = "navier_stokes", task: Task = CONT_3) -> int:
+    """Parameters of a method at a profile, counted before there is any data."""
+    dataset = registry().load("datasets", name)
+    return cls(cls.profiles[profile]).parameters(task, dataset(dataset.profiles[profile]))
 
 
 def generators(count: int, seed: int = 0) -> list[torch.Generator]:

@@ -12,11 +12,11 @@ from methods.ablations.hierarchical import Hierarchical
 from methods.ablations.latent import Latent
 from methods.ablations.mixed import Mixed, mixed
 from methods.ablations.vae import Vae, VideoVae
-from methods.blocks.networked import count
+from methods.blocks.learned import count
 from methods.videopde.method import VideoPDE
 from tasks import observation as tasks
 from tests.methods.heat import HeatDataset
-from tests.methods.small import generators, load
+from tests.methods.small import generators, load, planned
 
 HEAT = HeatDataset.small(long_frames=9)
 RUNGS = (Mixed, Concat, Latent, Hierarchical)
@@ -101,7 +101,7 @@ def test_padding_repeats_the_end():
 
 
 def test_channels_are_checked():
-    with pytest.raises(ValueError, match="x and given: expected"):
+    with pytest.raises(ValueError, match="x and known: expected"):
         DiT(1, 2, SMALL)(torch.zeros(1, 4, 8, 8, 1), torch.zeros(1), torch.zeros(1, 4, 8, 8, 1))
     with pytest.raises(ValueError, match="width"):
         Architecture(width=30, head_dim=16)
@@ -199,29 +199,29 @@ def test_only_videopde_is_told_the_mask():
         method = quick(cls)
         flat = replace(seen, values=torch.where(seen.mask, method.normaliser_.mean, 0.0))
         none = replace(flat, mask=torch.zeros_like(seen.mask))
-        torch.testing.assert_close(method.given(flat), method.given(none), atol=1e-6, rtol=0)
-    assert quick(Concat).given(seen).shape[-1] == quick(Hierarchical).given(seen).shape[-1] == 1
+        torch.testing.assert_close(method.condition(flat), method.condition(none), atol=1e-6, rtol=0)
+    assert quick(Concat).condition(seen).shape[-1] == quick(Hierarchical).condition(seen).shape[-1] == 1
 
 
 def test_mixed_tokens_replace_the_noise():
     seen, method = problem(tasks.CONT_3), quick(Mixed)
-    given, denoiser = method.given(seen), method._denoiser()
+    known, denoiser = method.condition(seen), method.model()
     x = torch.randn(seen.values.shape)
     other = torch.where(seen.mask, x + 1, x)  # noise where there is a sensor is never seen
     with torch.no_grad():
-        answer, sigma = denoiser(x, torch.tensor(2.0), given), torch.tensor(2.0)
-        assert torch.equal(answer, denoiser(other, sigma, given))
-        assert not torch.equal(answer, denoiser(torch.where(seen.mask, x, x + 1), sigma, given))
+        answer, sigma = denoiser(x, torch.tensor(2.0), known), torch.tensor(2.0)
+        assert torch.equal(answer, denoiser(other, sigma, known))
+        assert not torch.equal(answer, denoiser(torch.where(seen.mask, x, x + 1), sigma, known))
     y = method.normaliser_.encode(seen.values)
-    assert torch.equal(mixed(x, given), torch.where(seen.mask, y, x))
+    assert torch.equal(mixed(x, known), torch.where(seen.mask, y, x))
 
 
 def test_latents_have_the_scale_of_the_diffusion():
     method = quick(Latent)
-    z = method._encode(data("train").u)
+    z = method.encode(data("train").u)
     torch.testing.assert_close(z.std((0, 1, 2, 3)), torch.full((4,), method.settings.edm.sigma_data), rtol=0.02, atol=0)
-    decoded = method.vae_.decode(method.vae_.encode(method.normaliser_.encode(data("train").u))[0])
-    torch.testing.assert_close(method._decode(z), method.normaliser_.decode(decoded), rtol=1e-4, atol=1e-5)
+    decoded = method.vae.decode(method.vae.encode(method.normaliser_.encode(data("train").u))[0])
+    torch.testing.assert_close(method.decode(z), method.normaliser_.decode(decoded), rtol=1e-4, atol=1e-5)
 
 
 def test_a_latent_fit_goes_on_where_it_was(tmp_path):
@@ -255,9 +255,9 @@ def test_all_rungs_share_budget_and_diffusion(profile):
 
 
 def test_the_paper_profile_has_the_sizes_it_names():
-    sizes = {cls: cls(cls.profiles["paper"]).parameters() for cls in RUNGS}
+    sizes = {cls: planned(cls) for cls in RUNGS}
     assert sizes[Concat] == pytest.approx(39.6e6, rel=0.01) and sizes[Mixed] == pytest.approx(sizes[Concat], rel=0.001)
     assert sizes[Hierarchical] == pytest.approx(118.0e6, rel=0.005)
     assert sizes[Latent] == pytest.approx(sizes[Concat] + 4.6e6, rel=0.01)
     own = quick(Latent)
-    assert Latent(Latent.profiles["smoke"]).cost()["parameters"] == count(own.net_) + count(own.vae_)
+    assert planned(Latent, "smoke") == count(own.net_)

@@ -7,7 +7,8 @@ import torch
 
 from benchmark.core import Grid, Trajectories
 from methods.blocks.normaliser import Normaliser
-from methods.blocks.training.batches import ShuffledBatches, ahead, derived_seed
+from methods.blocks.training.batches import ShuffledBatches, ahead
+from methods.blocks.training.streams import Stream, derived_seed
 from tests.methods.heat import Heat
 
 
@@ -86,6 +87,10 @@ def test_an_error_while_reading_reaches_the_reader():
 
     with pytest.raises(OSError, match="disk gone"):
         list(islice(ahead(broken, 0, "cpu"), 1))
+
+
+def test_no_two_purposes_share_a_stream():
+    assert len({derived_seed(0, stream) for stream in Stream.__members__.values()}) == len(Stream.__members__)
 
 
 def test_derived_seeds_differ_by_every_part():

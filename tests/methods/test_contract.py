@@ -54,7 +54,7 @@ def fitted(method, task):
     cls = KNOWN.load("methods", method_name)
     if task.family != "long_range":
         frames = dataset.sizes.frames
-        test = replace(test, u=test.u[:, :frames], grid=test.grid.window(frames))
+        test = replace(test, u=test.u[:, :frames], grid=test.grid.first(frames))
     fit = cls(cls.profiles["smoke"]).fit(train, valid, [task], 0, Run())
     return fit, task.observe(test, generators(len(test)))
 

@@ -8,14 +8,15 @@ import torch
 
 from benchmark.core import Run
 from benchmark.planning.registry import registry
+from methods.blocks.conditioning import ObservedFrames, Shape
 from methods.blocks.diffusion.guidance import Guidance
-from methods.blocks.networked import NOMINAL
-from methods.diffusionpde.method import DiffusionPDE, assemble
-from methods.diffusionpde.prior import PairBatches, PairNet, Pairs, cut, encode_label
+from methods.diffusionpde.method import DiffusionPDE, join_pairs
+from methods.diffusionpde.prior import PairNet, Pairs, encode_label
 from methods.diffusionpde.settings import SMOKE, Settings
 from methods.diffusionpde.terms import physics, residual_size
 from methods.diffusionpde.weights import weights_for
-from tests.methods.small import generators, smoke
+from tests.methods.heat import HeatDataset
+from tests.methods.small import generators, planned, smoke
 
 KNOWN = registry()
 QUICK = replace(SMOKE, training=replace(SMOKE.training, steps=2))
@@ -58,18 +59,19 @@ def test_tasks_are_answered_by_pairs(name, task_name, frames, pairs):
 
 def test_an_odd_number_of_frames_and_leaping_pairs():
     method = DiffusionPDE(QUICK)
-    method.frames = 5
+    grid, (dataset, *_) = HeatDataset.small(frames=5).grid(5), smoke("navier_stokes")
+    method.shape_ = Shape(5, 1, 0, grid, dataset.equation(), ObservedFrames.of([task("cont_3")], grid))
     given = problem("navier_stokes", "cont_3")
     assert method.choose(given)[0] == [(0, 1), (2, 3), (3, 4)]
     method.settings = replace(QUICK, pairs="leap")
     assert method.choose(given)[0] == [(0, 1), (0, 2), (0, 3), (0, 4)]
-    assert method.models(5)["pair"].frames == ((0, 1), (0, 2), (0, 3), (0, 4), (0, 4))
+    assert method.priors(5)["pair"].frames == ((0, 1), (0, 2), (0, 3), (0, 4), (0, 4))
 
 
 def test_frames_without_a_pair_are_interpolated():
     grid = smoke("navier_stokes")[1].grid
     pairs = torch.tensor([0.0, 3.0]).reshape(1, 1, 2, 1, 1, 1)
-    assert assemble(pairs, [(0, 3)], grid).flatten().tolist() == pytest.approx([0, 1, 2, 3])
+    assert join_pairs(pairs, [(0, 3)], grid).flatten().tolist() == pytest.approx([0, 1, 2, 3])
 
 
 def test_long_range_is_not_for_it():
@@ -101,10 +103,10 @@ def test_it_can_be_stored():
 def test_batches_hold_the_pairs_they_say():
     train = smoke("navier_stokes")[1]
     pairs = Pairs(((0, 1), (1, 2), (0, 3)), (0, 0, 1), (1.0, 1.0, 2.0))
-    batch = cut(train, [4, 5], pairs, [1, 2])
+    batch = pairs.cut(train, [4, 5], [1, 2])
     assert torch.equal(batch.u, torch.stack([train.u[4, [1, 2]], train.u[5, [0, 3]]]))
     assert batch.label.tolist() == [0, 1]
-    batches = PairBatches(train, pairs, 16, 0)
+    batches = pairs.batches(train, 16, 0)
     assert torch.equal(batches(3).u, batches(3).u)
     labels = torch.cat([batches(i).label for i in range(40)]).float()
     assert 0.4 < labels.mean() < 0.6
@@ -135,7 +137,7 @@ def test_weights_are_converted_to_normalised_units():
 @pytest.mark.parametrize("name", ["navier_stokes", "allen_cahn", "helmholtz"])
 def test_the_residual_of_true_pairs_is_small_and_has_a_gradient(name):
     method, train = untrained(name), smoke(name)[1]
-    x, grid = method.normaliser_.encode(train.u[:4, :2]), train.grid.window(2)
+    x, grid = method.normaliser_.encode(train.u[:4, :2]), train.grid.first(2)
     term = physics(train.equation, method.normaliser_, None, grid, residual_size(train, 2), 1.0)
     noise = 0.5 * torch.randn(x.shape, generator=torch.Generator().manual_seed(0))
     assert term.residual(x).norm() < 0.2 * term.residual(x + noise).norm()
@@ -148,7 +150,7 @@ def test_the_equation_counts_for_near_pairs_of_first_order_only():
     def count(name, task_name, **changes):
         method = DiffusionPDE(replace(QUICK, physics=1.0, **changes))
         vars(method).update({k: v for k, v in vars(untrained(name)).items() if k != "settings"})
-        return len(method.prepare(problem(name, task_name)).terms)
+        return len(method.plan(problem(name, task_name)).terms)
 
     assert count("navier_stokes", "cont_3") == 3  # two frames and the equation
     assert count("wave_layer", "cont_3") == 2  # second order in time: a pair is not enough
@@ -161,8 +163,8 @@ def test_the_equation_counts_for_near_pairs_of_first_order_only():
 
 
 def test_the_paper_profile_has_the_size_its_source_reports():
-    assert DiffusionPDE(Settings()).parameters(NOMINAL.window(2)) == 54_410_882
-    assert DiffusionPDE(Settings()).cost()["parameters"] == pytest.approx(54.4e6, rel=5e-3)
+    assert planned(DiffusionPDE, name="helmholtz") == 54_410_882
+    assert planned(DiffusionPDE) == pytest.approx(54.4e6, rel=5e-3)
 
 
 def test_a_table_of_weights_refuses_a_loss_it_is_not_made_for():
@@ -175,7 +177,7 @@ def test_frames_in_full_have_a_weight_of_their_own():
     method = DiffusionPDE(replace(QUICK, full=0.25)).restore(
         untrained("navier_stokes").state(), smoke("navier_stokes")[1]
     )
-    (full,), (sparse,) = (method.prepare(problem("navier_stokes", t)).terms for t in ("fwd_full", "fwd_partial"))
+    (full,), (sparse,) = (method.plan(problem("navier_stokes", t)).terms for t in ("fwd_full", "fwd_partial"))
     assert full.early == 0.25 * sparse.early and full.late == 0.25 * sparse.late
 
 

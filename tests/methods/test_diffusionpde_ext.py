@@ -9,7 +9,7 @@ import torch
 from benchmark.core import Run
 from benchmark.planning.registry import registry
 from methods.diffusionpde.ext import DiffusionPDEExt, Settings, mixing
-from tests.methods.small import generators, smoke
+from tests.methods.small import generators, planned, smoke
 
 KNOWN = registry()
 SMOKE = DiffusionPDEExt.profiles["smoke"]
@@ -88,4 +88,4 @@ def test_only_continuous_tasks_of_dynamic_problems():
 def test_the_paper_profile_has_two_networks():
     paper = DiffusionPDEExt.profiles["paper"]
     assert isinstance(paper, Settings) and not paper.shared
-    assert DiffusionPDEExt(paper).parameters() == pytest.approx(2 * 54.4e6, rel=5e-3)
+    assert planned(DiffusionPDEExt) == pytest.approx(2 * 54.4e6, rel=5e-3)

@@ -104,7 +104,7 @@ def test_times_repeat_and_the_noise_is_drawn_anew_as_asked(redraw, draws):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_velocity_net_fits_videos_and_fields(form):
-    for grid, frames in ((data("train").grid, 4), (data("train").grid.window(2), 2)):
+    for grid, frames in ((data("train").grid, 4), (data("train").grid.first(2), 2)):
         net = VelocityNet(2, 6, grid, FORMS[form], precondition=True)
         x = torch.randn(3, frames, 16, 16, 2)
         assert net(x, torch.rand(3), torch.randn(1, 6, 16, 16)).shape == x.shape

@@ -120,9 +120,9 @@ def test_the_network_sees_and_aims_at_unit_variance(sigma):
     x, eps = 0.5 * noise(200_000, seed=1), noise(200_000, seed=2)
     c = precondition(torch.tensor(sigma, dtype=torch.float64), 0.5)
     noisy = x + sigma * eps
-    assert (c.into * noisy).std().item() == pytest.approx(1, rel=0.01)
-    assert ((x - c.skip * noisy) / c.out).std().item() == pytest.approx(1, rel=0.01)
-    assert c.noise.item() == pytest.approx(math.log(sigma) / 4)
+    assert (c.c_in * noisy).std().item() == pytest.approx(1, rel=0.01)
+    assert ((x - c.c_skip * noisy) / c.c_out).std().item() == pytest.approx(1, rel=0.01)
+    assert c.c_noise.item() == pytest.approx(math.log(sigma) / 4)
 
 
 class Affine(nn.Module):
@@ -143,7 +143,7 @@ def test_the_denoiser_is_its_formula_with_one_level_or_one_for_each():
     denoiser, x, y = Denoiser(net, 0.5), noise(3, 2, 4, 4, 1), noise(3, 2, 4, 4, 1, seed=1)
     sigma = torch.full((3,), 2.0, dtype=torch.float64)
     c = precondition(sigma[0], 0.5)
-    expected = c.skip * x + c.out * (0.7 * c.into * x + c.noise + y)
+    expected = c.c_skip * x + c.c_out * (0.7 * c.c_in * x + c.c_noise + y)
     torch.testing.assert_close(denoiser(x, sigma, y), expected, rtol=1e-6, atol=1e-6)
     assert net.seen == (3,)
     torch.testing.assert_close(denoiser(x, sigma[0], y), denoiser(x, sigma, y))
@@ -168,10 +168,10 @@ def test_the_weighted_error_of_the_denoiser_is_that_of_the_network(weight):
     sigma = torch.tensor([0.01, 0.1, 1.0, 10.0, 100.0], dtype=torch.float64)
     c = precondition(sigma.view(-1, 1, 1), 0.5)
     noisy = x + sigma.view(-1, 1, 1) * eps
-    error = (net(c.into * noisy, c.noise.view(-1)) - (x - c.skip * noisy) / c.out).square().mean((1, 2))
+    error = (net(c.c_in * noisy, c.c_noise.view(-1)) - (x - c.c_skip * noisy) / c.c_out).square().mean((1, 2))
     factor = 1.0 if weight == "edm" else (0.5 * sigma) ** 2 / (0.25 + sigma**2) ** 2
     torch.testing.assert_close(denoising_loss(edm, Denoiser(net, 0.5), x, sigma, eps), factor * error)
-    torch.testing.assert_close(loss_weight(edm, sigma) * c.out.view(-1) ** 2, factor * torch.ones_like(sigma))
+    torch.testing.assert_close(loss_weight(edm, sigma) * c.c_out.view(-1) ** 2, factor * torch.ones_like(sigma))
 
 
 def test_stratified_draws_fill_every_part_once_and_follow_their_generator():

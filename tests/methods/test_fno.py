@@ -9,18 +9,17 @@ import torch
 
 from benchmark.core import Run
 from benchmark.planning.registry import registry
-from methods.blocks.conditioning import Given, Told
-from methods.blocks.networked import count
-from methods.blocks.regressor import NOMINAL
+from methods.blocks.conditioning import Conditioning, ObservedFrames, Shape
+from methods.blocks.learned import count
 from methods.blocks.training.checkpoint import load_weights, tensors
-from methods.fno import FNO, LAPTOP, SMOKE, Architecture, OneShot, Recurrent, SpaceTime, operator
+from methods.fno import FNO, SMOKE, Architecture, OneShot, Recurrent, SpaceTime, operator
 from tasks import observation as tasks
 from tests.methods.heat import HeatDataset
-from tests.methods.small import generators, load
+from tests.methods.small import generators, load, planned
 
 HEAT = HeatDataset.small(frames=5, long_frames=9)
 TINY = Architecture("2d", width=8, modes=6, time_modes=4, layers=2, projection=1)
-SHAPE = replace(NOMINAL, frames=5, grid=HEAT.grid(5))
+SHAPE = Shape.planned(tasks.FWD_FULL, HEAT)
 
 
 def settings(form, **training):
@@ -37,12 +36,12 @@ def data(split, count=8, frames=None):
     return HEAT.trajectories(split, count, frames)
 
 
-def told(shape, batch=2):
-    frame, still = shape.told
+def conditioning(shape, batch=2):
+    frame, fields = shape.conditioning
     generator = torch.Generator().manual_seed(0)
-    frames = torch.randn(batch, len(shape.given.frames), frame, *shape.grid.shape, generator=generator)
-    stands = torch.randn(batch, still, *shape.grid.shape, generator=generator)
-    return Told(frames, stands, frames[:, :1].expand(-1, shape.frames, -1, -1, -1))
+    frames = torch.randn(batch, len(shape.observed.frames), frame, *shape.grid.shape, generator=generator)
+    stands = torch.randn(batch, fields, *shape.grid.shape, generator=generator)
+    return Conditioning(frames, stands, frames[:, :1].expand(-1, shape.frames, -1, -1, -1))
 
 
 @pytest.mark.parametrize("form", ["3d", "2d", "recurrent"])
@@ -60,14 +59,14 @@ def test_all_forms_serve_their_tasks(form, task):
     prediction = method.predict(seen, 0)
     answer, windows = prediction.u, 2 if frames else 1
     assert answer.shape == (1, *seen.values.shape) and answer.isfinite().all()
-    assert prediction.evaluations == windows * (method.frames - 1 if form == "recurrent" else 1)
+    assert prediction.evaluations == windows * (method.shape_.frames - 1 if form == "recurrent" else 1)
     restored = FNO(settings(form)).restore(method.state(), data("train"))
     assert torch.equal(restored.predict(seen, 0).u, answer)
 
 
 def test_an_unknown_form_is_refused():
     with pytest.raises(ValueError, match="3d, 2d, recurrent"):
-        FNO(settings("1d")).network(SHAPE)
+        settings("1d")
 
 
 def test_time_is_right_for_odd_numbers_of_frames():
@@ -94,17 +93,19 @@ def test_walls_are_padded_and_a_torus_is_not():
 
 def test_the_recurrent_form_steps_forwards_backwards_and_remembers():
     forwards = Recurrent(TINY, SHAPE)
-    backwards = Recurrent(TINY, replace(SHAPE, given=Given((4,), True)))
+    backwards = Recurrent(TINY, replace(SHAPE, observed=ObservedFrames((4,), True)))
     load_weights(backwards, tensors(forwards))
     with torch.no_grad():
-        a, b = forwards(told(SHAPE)), backwards(told(SHAPE))
+        a, b = forwards(conditioning(SHAPE)), backwards(conditioning(SHAPE))
     assert a.shape == (2, 5, 1, 16, 16) and not a[:, 0].any() and a[:, 1:].any()
     assert torch.equal(a, b.flip(1))
-    assert Recurrent(TINY, replace(SHAPE, time_order=2)).operator.in_channels == forwards.operator.in_channels + 1
+    second_order = type("Wave", (type(SHAPE.equation),), {"time_order": 2})()
+    remembers = Recurrent(TINY, replace(SHAPE, equation=second_order))
+    assert remembers.operator.in_channels == forwards.operator.in_channels + 1
 
 
 def test_frames_of_a_continuous_task_sit_at_their_times():
-    shape = replace(SHAPE, given=Given(tuple(range(5)), False))
+    shape = replace(SHAPE, observed=ObservedFrames(tuple(range(5)), False))
     assert SpaceTime(TINY, shape).operator.in_channels == 3 + 4 + 1
     assert OneShot(TINY, shape).operator.in_channels == 5 * 3 + 4
 
@@ -113,13 +114,13 @@ def test_weights_are_tensors_only_and_complex_ones_count_twice():
     net = OneShot(TINY, SHAPE)
     twin = OneShot(TINY, SHAPE)
     load_weights(twin, tensors(net))
-    inputs = told(SHAPE)
+    inputs = conditioning(SHAPE)
     assert torch.equal(net(inputs), twin(inputs))
     spectral = [p for p in net.parameters() if p.is_complex()]
     assert len(spectral) == 2 and count(net) == sum(p.numel() for p in net.parameters()) + sum(
         p.numel() for p in spectral
     )
-    assert FNO(LAPTOP).parameters() == pytest.approx(1.2e6, rel=0.05)
+    assert planned(FNO, "laptop") == pytest.approx(1.2e6, rel=0.05)
 
 
 def test_the_import_leaves_the_warning_filters_alone():
@@ -134,7 +135,7 @@ def test_the_import_leaves_the_warning_filters_alone():
 def test_building_warns_of_nothing():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        OneShot(TINY, SHAPE)(told(SHAPE))
+        OneShot(TINY, SHAPE)(conditioning(SHAPE))
 
 
 @pytest.mark.slow

@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from benchmark.core import Run
-from methods.blocks.regressor import relative_l2
+from methods.blocks.regression import relative_l2
+from methods.blocks.roll_out import keep_observed
 from methods.blocks.training.examples import Observed
 from methods.fno import FNO
 from methods.pino import PINO, refine, relative_residual, term_sizes
@@ -36,8 +37,8 @@ def test_the_loss_is_data_residual_and_anchor():
     method, batch = fitted(), observed()
     problem, truth = batch.problem, batch.truth
     with torch.no_grad():
-        raw = method.raw(method.net_, problem)
-        video = method.put_back(raw, problem)
+        raw = method.regress(method.net_, problem)
+        video = keep_observed(raw, problem)
         whole = method.losses(method.net_, batch, torch.Generator())
     assert torch.equal(video[:, 0], truth.u[:, 0]) and not torch.equal(raw[:, 0], truth.u[:, 0])
     sizes = term_sizes(truth.u, problem)

@@ -11,8 +11,8 @@ import torch
 
 from benchmark.core import Problem, Run
 from methods.blocks.diffusion.edm import Denoiser, Edm, dpmpp_2m, karras_sigmas
-from methods.blocks.networked import draw_noise
 from methods.blocks.normaliser import SIGMA_DATA
+from methods.blocks.training.streams import draw_noise
 from methods.diffusionpde.ext import DiffusionPDEExt
 from methods.diffusionpde.method import DiffusionPDE
 from methods.eci import ECI
@@ -56,7 +56,7 @@ def of_pairs(cls):
 
 def of_zhuang():
     method = fitted(Zhuang, edm=replace(EDM, log_mean=0.4), ensemble=1, rates=(0.004, 0.04))
-    return method.normaliser_.encode(method.video(problem(sensors=1), generators(COUNT)))
+    return method.normaliser_.encode(method.answer(problem(sensors=1), generators(COUNT)))
 
 
 def of_shu():
@@ -115,5 +115,5 @@ def test_guided_by_every_pixel_the_truth_comes_back(cls):
     valid = data("valid")
     full = Problem(valid.u, torch.ones_like(valid.u, dtype=torch.bool), valid.grid, valid.equation)
     with torch.no_grad():
-        video = fitted(cls, edm=EDM, circular=True).video(full, generators(len(full)))  # nothing is put back
+        video = fitted(cls, edm=EDM, circular=True).answer(full, generators(len(full)))  # nothing is put back
     assert (video - valid.u).norm() / valid.u.norm() < 0.02

@@ -6,8 +6,9 @@ import torch
 
 from benchmark.core import Grid
 from benchmark.planning.registry import registry
-from methods.blocks.generative import Clips
+from methods.blocks.conditioning import Shape
 from methods.blocks.normaliser import SIGMA_DATA
+from methods.blocks.training.examples import Clip
 from methods.nearest import Nearest
 from methods.shu.ddpm import Schedule, antithetic, ddim, noise_of, noised, target_of
 from methods.shu.method import SMOKE, Restarts, Settings, Shu, best_step, blurred, gaussian, unit
@@ -166,22 +167,24 @@ def test_some_training_examples_come_without_the_gradient():
         given.append(extra)
         return x[:, :3]
 
-    method.losses(network, Clips(data("train", 64).u[:, :3], None), torch.Generator().manual_seed(0))
+    method.losses(network, Clip(data("train", 64).u[:, :3], None), torch.Generator().manual_seed(0))
     dropped = (given[0] == 0).flatten(1).all(1)
     assert 1 <= dropped.sum() <= 16
     torch.testing.assert_close(given[0][~dropped].square().mean((1, 2, 3)), torch.ones(int((~dropped).sum())))
 
 
 def test_coefficient_fields_enter_the_network():
-    net = Shu(QUICK).network(1, 2, data("train").grid)
+    shape = Shape.planned(tasks.CONT_3, HEAT)
+    net = Shu(QUICK).network(replace(shape, static=2))
     assert net(torch.randn(2, 5, 16, 16), torch.zeros(1)).shape == (2, 3, 16, 16)
-    walls = replace(data("train").grid, boundary="dirichlet")
-    assert Shu(QUICK).network(1, 0, walls).architecture.padding == "zeros"
+    walls = replace(shape.grid, boundary="dirichlet")
+    assert Shu(QUICK).network(replace(shape, grid=walls)).architecture.padding == "zeros"
 
 
 def test_the_size_of_the_paper():
-    grid = Grid((256, 256), (1.0, 1.0), (0.0, 1.0, 2.0), "periodic")
-    assert Shu(Settings(variant="plain")).parameters(grid) == pytest.approx(3.47e6, rel=0.005)
+    cls = registry().load("datasets", "kolmogorov")  # 256^2
+    size = Shu(Settings(variant="plain")).parameters(tasks.CONT_3, cls(cls.profiles["paper"]))
+    assert size == pytest.approx(3.47e6, rel=0.005)
 
 
 def test_what_it_cannot_do_it_says():

@@ -8,12 +8,12 @@ from benchmark.core import Run
 from benchmark.planning.registry import registry
 from methods.blocks.diffusion.edm import Denoiser, sample
 from methods.blocks.training import checkpoint
-from methods.blocks.training.examples import ObservedBatches, fixed_examples
+from methods.blocks.training.examples import Observations
 from methods.blocks.training.log import read_log
-from methods.videopde.method import LAPTOP, SMOKE, VideoPDE, VideoPDEUnified, parameter_groups, prepared
+from methods.videopde.method import SMOKE, VideoPDE, VideoPDEUnified, parameter_groups, prepared
 from tasks import observation as tasks
 from tests.methods.heat import HeatDataset
-from tests.methods.small import generators, load
+from tests.methods.small import generators, load, planned
 
 HEAT = HeatDataset.small(long_frames=9)
 SIX = (tasks.CONT_1, tasks.CONT_3, tasks.FWD_FULL, tasks.INV_FULL, tasks.FWD_PARTIAL, tasks.INV_PARTIAL)
@@ -24,7 +24,7 @@ QUICK = replace(
     validation=4,
     chunk=3,
 )
-PARAMETERS = VideoPDE(SMOKE).parameters()
+PARAMETERS = planned(VideoPDE, "smoke")
 
 
 @cache
@@ -88,7 +88,6 @@ def test_observed_values_count_and_hidden_ones_do_not():
 def test_noisy_observations_are_not_taken_for_the_truth():
     noisy = replace(tasks.FWD_FULL, noise=0.1)
     method, seen = quick(noisy), problem(noisy)
-    assert method.noise_ == pytest.approx(0.1)
     assert (method.predict(seen, 0).u[0] != seen.values)[seen.mask].float().mean() > 0.99
 
 
@@ -96,11 +95,11 @@ def test_noisy_observations_are_not_taken_for_the_truth():
 def test_the_prepared_denoiser_is_the_one_that_was_trained(sampler):
     method, seen = quick(), problem()
     edm = replace(QUICK.edm, sampler=sampler, steps=4)
-    given, denoiser = method.given(seen), Denoiser(method.net_, edm.sigma_data)
+    known, denoiser = method.condition(seen), Denoiser(method.net_, edm.sigma_data)
     noise = torch.randn(seen.values.shape, generator=torch.Generator().manual_seed(0))
     with torch.no_grad():
-        expected = sample(edm, lambda x, sigma: denoiser(x, sigma, given), noise)
-        found = sample(edm, prepared(method.net_, given, edm), noise)
+        expected = sample(edm, lambda x, sigma: denoiser(x, sigma, known), noise)
+        found = sample(edm, prepared(method.net_, known, edm), noise)
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
 
 
@@ -160,8 +159,8 @@ def test_an_interrupted_fit_ends_with_the_same_weights(tmp_path):
 
 
 def test_training_examples_are_a_function_of_seed_step_and_rank():
-    batches = ObservedBatches(data("train"), SIX, 8, seed=0)
-    again = ObservedBatches(data("train"), SIX, 8, seed=0)
+    batches = Observations(SIX).batches(data("train"), 8, seed=0)
+    again = Observations(SIX).batches(data("train"), 8, seed=0)
     for place in ((0, 0, 1), (3, 0, 2), (3, 1, 2)):
         a, b = batches(*place), again(*place)
         assert torch.equal(a.truth.u, b.truth.u) and torch.equal(a.problem.mask, b.problem.mask)
@@ -170,7 +169,7 @@ def test_training_examples_are_a_function_of_seed_step_and_rank():
 
 
 def test_the_unified_model_draws_all_tasks_alike():
-    batches = ObservedBatches(data("train"), SIX, 8, seed=0)
+    batches = Observations(SIX).batches(data("train"), 8, seed=0)
     seen = torch.cat([batches(step).problem.mask[..., 0].flatten(2).sum(2) for step in range(75)])  # (600, T)
     sites = 16 * 16
     kinds = {
@@ -187,8 +186,8 @@ def test_the_unified_model_draws_all_tasks_alike():
 
 
 def test_validation_takes_trajectories_and_tasks_in_turn():
-    examples = fixed_examples(data("valid"), SIX, 24)
-    again = fixed_examples(data("valid"), SIX, 24)
+    examples = Observations(SIX).fixed(data("valid"), 24)
+    again = Observations(SIX).fixed(data("valid"), 24)
     assert torch.equal(examples.problem.mask, again.problem.mask)
     full = examples.problem.mask[:, 0].flatten(1).all(1)
     assert full.nonzero().flatten().tolist() == [2, 8, 14, 20]  # fwd_full
@@ -197,7 +196,7 @@ def test_validation_takes_trajectories_and_tasks_in_turn():
 
 def test_no_tasks_are_refused():
     with pytest.raises(ValueError, match="one or more to train on"):
-        ObservedBatches(data("train"), [], 4, 0)
+        Observations([])
 
 
 def test_every_parameter_is_trained_once():
@@ -206,6 +205,7 @@ def test_every_parameter_is_trained_once():
     found = [id(p) for group in groups for p in group.parameters]
     assert sorted(found) == sorted(id(p) for p in net.parameters())
     start = VideoPDE(QUICK)
+    start.observed_ = quick().observed_
     start.build(data("train"), seed=0)
     moved = {name: not torch.equal(p, net.get_parameter(name)) for name, p in start.net_.named_parameters()}
     assert all(moved.values()), moved
@@ -227,16 +227,16 @@ def test_the_loss_falls_and_two_trajectories_are_learned(tmp_path):
 # -- other data
 
 
-@pytest.mark.parametrize("name, frames, given", [("helmholtz", 2, 2), ("wave_layer", 4, 3)])
-def test_steady_fields_and_coefficient_fields(name, frames, given):
+@pytest.mark.parametrize("name, frames, channels", [("helmholtz", 2, 2), ("wave_layer", 4, 3)])
+def test_steady_fields_and_coefficient_fields(name, frames, channels):
     cls = registry().load("datasets", name)
     dataset = cls(cls.profiles["smoke"])
     train, valid = load(dataset, "train"), load(dataset, "valid")
     method = VideoPDE(QUICK).fit(train, valid, [tasks.FWD_FULL], 0, Run())
     seen = tasks.FWD_FULL.observe(valid, generators(len(valid)))
-    told = method.given(seen)
-    assert told.shape[1] == frames and told.shape[-1] == given
-    assert told.abs().max() < 10  # fields of any scale are normalised
+    known = method.condition(seen)
+    assert known.shape[1] == frames and known.shape[-1] == channels
+    assert known.abs().max() < 10  # fields of any scale are normalised
     answer = method.predict(seen, 0).u
     assert answer.shape == (1, *valid.u.shape) and answer.isfinite().all()
     if seen.static is not None:
@@ -245,7 +245,7 @@ def test_steady_fields_and_coefficient_fields(name, frames, given):
 
 
 def test_the_profiles_have_the_sizes_they_name():
-    assert VideoPDE(VideoPDE.profiles["paper"]).parameters() == pytest.approx(118.0e6, rel=0.005)
-    assert VideoPDEUnified(VideoPDEUnified.profiles["paper"]).parameters() == pytest.approx(73.8e6, rel=0.005)
-    assert 1.0e6 < VideoPDE(LAPTOP).parameters() < 2.0e6
-    assert VideoPDE(SMOKE).cost() == {"parameters": PARAMETERS, "steps": 0}
+    assert planned(VideoPDE) == pytest.approx(118.0e6, rel=0.005)
+    assert planned(VideoPDEUnified) == pytest.approx(73.8e6, rel=0.005)
+    assert 1.0e6 < planned(VideoPDE, "laptop") < 2.0e6
+    assert planned(VideoPDE, "smoke") == PARAMETERS

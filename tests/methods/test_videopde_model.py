@@ -189,7 +189,7 @@ def test_wrong_arguments_are_named():
     x, c_noise, given = inputs()
     with pytest.raises(ValueError, match=r"x: expected \(B, T, H, W, 1\)"):
         make()(x[..., :0], c_noise, given)
-    with pytest.raises(ValueError, match=r"given: expected \(B, T, H, W, 2\)"):
+    with pytest.raises(ValueError, match=r"known: expected \(B, T, H, W, 2\)"):
         make()(x, c_noise, given[..., :1])
     with pytest.raises(ValueError, match="c_noise: expected one noise level or 3, got 2"):
         make()(x, c_noise[:2], given)

@@ -8,11 +8,11 @@ from benchmark.core import Grid
 from benchmark.planning.registry import registry
 from methods.blocks.diffusion.edm import sample
 from methods.blocks.voronoi import nearest_sensor
-from methods.zhuang.method import LAPTOP, SMOKE, Settings, Zhuang, random_sensors
+from methods.zhuang.method import LAPTOP, SMOKE, Zhuang, random_sensors
 from methods.zhuang.network import Architecture, ConditionalUNet, positions
 from tasks import observation as tasks
 from tests.methods.generative_case import comes_back, data, fit, keeps_its_promises, problem, quick
-from tests.methods.small import generators
+from tests.methods.small import generators, planned
 
 QUICK = quick(SMOKE, ensemble=3, edm=replace(SMOKE.edm, steps=2), fields=12)
 GRID = Grid((16, 16), (1.0, 1.0), (0.0, 1.0), "periodic")
@@ -66,8 +66,8 @@ def test_the_cached_condition_changes_nothing_and_observed_pixels_stay(sampler):
 def test_observed_pixels_may_carry_noise_too():
     noisy, seen = fit(Zhuang(replace(QUICK, clean=False))), problem()
     with torch.no_grad():
-        video = noisy.video(seen, generators(len(seen)))  # nothing is put back
-        held = fitted().video(seen, generators(len(seen)))
+        video = noisy.answer(seen, generators(len(seen)))  # nothing is put back
+        held = fitted().answer(seen, generators(len(seen)))
     assert not torch.allclose(video[seen.mask], seen.values[seen.mask], atol=1e-4)
     torch.testing.assert_close(held[seen.mask], seen.values[seen.mask], rtol=1e-4, atol=1e-4)
 
@@ -134,8 +134,7 @@ def test_coefficient_fields_are_part_of_the_condition():
 
 
 def test_the_sizes_of_the_paper_and_wrong_settings():
-    paper = Zhuang(Settings())
-    assert paper.parameters() == pytest.approx(63.1e6, rel=0.01)  # width 256 of the condition, one channel, 128^2
+    assert planned(Zhuang) == pytest.approx(63.1e6, rel=0.01)  # width 256 of the condition, one channel, 128^2
     assert len(ConditionalUNet(1, 0, GRID, SMOKE.architecture).unet.attentions()) == 4
     with pytest.raises(ValueError, match="ensemble"):
         replace(LAPTOP, ensemble=0)

@@ -83,7 +83,7 @@ def slow_settings(steps: int, observation: float) -> Settings:
 
 
 def batched(method: DiffusionPDE, problem: Problem, noise: Tensor) -> Tensor:
-    s, plan = method.settings, method.prepare(problem)
+    s, plan = method.settings, method.plan(problem)
     x = s.edm.sigma_max * noise
     return sample_guided(plan.denoise, x, karras_sigmas(s.edm), plan.terms, s.guidance, s.edm.sampler)
 
@@ -91,7 +91,7 @@ def batched(method: DiffusionPDE, problem: Problem, noise: Tensor) -> Tensor:
 def looped(method: DiffusionPDE, problem: Problem, noise: Tensor) -> Tensor:
     s, samples = method.settings, []
     for i in range(len(noise)):
-        plan = method.prepare(problem[i : i + 1])
+        plan = method.plan(problem[i : i + 1])
         x = s.edm.sigma_max * noise[i : i + 1]
         samples.append(one_at_a_time(plan.denoise, x, karras_sigmas(s.edm), plan.terms, s.guidance.switch))
     return torch.cat(samples)

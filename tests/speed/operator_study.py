@@ -13,7 +13,7 @@ from tabulate import tabulate
 
 from benchmark.core import Run, Trajectories
 from benchmark.planning.registry import registry
-from methods.blocks.regressor import relative_l2
+from methods.blocks.regression import relative_l2
 from methods.fno import FNO, SMOKE, Architecture
 from tasks.observation import FWD_FULL
 from tests.methods.small import generators, load

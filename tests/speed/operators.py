@@ -15,7 +15,7 @@ import torch
 
 from benchmark.core import Run, Trajectories
 from benchmark.planning.registry import registry
-from methods.blocks.regressor import Regressor
+from methods.blocks.learned import Learned
 from methods.blocks.training.examples import Observed
 from tasks.observation import FWD_FULL
 from tests.methods.small import generators, load
@@ -30,7 +30,7 @@ def data() -> Trajectories:
     return load(cls(replace(settings, sizes=sizes, clips_per_run=1, burn_in=1.0)), "train")
 
 
-def fitted(name: str, **architecture: Any) -> Regressor:
+def fitted(name: str, **architecture: Any) -> Learned:
     """After one step."""
     cls = registry().load("methods", name)
     settings = cls.profiles["laptop"]
@@ -40,7 +40,7 @@ def fitted(name: str, **architecture: Any) -> Regressor:
     return cls(settings).fit(data(), data(), [FWD_FULL], 0, Run())
 
 
-def step(method: Regressor, batch: int = 8) -> Callable[[], object]:
+def step(method: Learned, batch: int = 8) -> Callable[[], object]:
     """One training step without the optimiser."""
     truth = data()[:batch]
     examples = Observed(truth, FWD_FULL.observe(truth, generators(batch)))
@@ -52,7 +52,7 @@ def step(method: Regressor, batch: int = 8) -> Callable[[], object]:
     return run
 
 
-def predict(method: Regressor, size: int) -> Callable[[], object]:
+def predict(method: Learned, size: int) -> Callable[[], object]:
     """All 32, `size` at a time."""
     problem = FWD_FULL.observe(data(), generators(len(data())))
     return lambda: [method.predict(problem[i : i + size], 0) for i in range(0, len(problem), size)]

@@ -78,10 +78,10 @@ HDIT = Edm(
 
 
 class Coefficients(NamedTuple):
-    skip: Tensor  # s^2 / (sigma^2 + s^2)
-    out: Tensor  # sigma s / sqrt(sigma^2 + s^2)
-    into: Tensor  # 1 / sqrt(sigma^2 + s^2)
-    noise: Tensor  # ln(sigma) / 4
+    c_skip: Tensor  # s^2 / (sigma^2 + s^2)
+    c_out: Tensor  # sigma s / sqrt(sigma^2 + s^2)
+    c_in: Tensor  # 1 / sqrt(sigma^2 + s^2)
+    c_noise: Tensor  # ln(sigma) / 4
 
 
 def precondition(sigma: Tensor, sigma_data: float) -> Coefficients:
@@ -102,11 +102,11 @@ class Denoiser(nn.Module):
 
     def forward(self, x: Tensor, sigma: Tensor, *condition: Tensor | None) -> Tensor:
         c = precondition(sigma.reshape(-1).to(x.dtype), self.sigma_data)
-        f = self.net(along(c.into, x) * x, c.noise, *condition)
-        return along(c.skip, x) * x + along(c.out, x) * f.to(x.dtype)
+        f = self.net(append_dims(c.c_in, x) * x, c.c_noise, *condition)
+        return append_dims(c.c_skip, x) * x + append_dims(c.c_out, x) * f.to(x.dtype)
 
 
-def along(value: Tensor, x: Tensor) -> Tensor:
+def append_dims(value: Tensor, x: Tensor) -> Tensor:
     """(B,), (1,) or () -> a shape that broadcasts against x (B, ...)."""
     return value.reshape(-1, *(1,) * (x.ndim - 1))
 
@@ -153,7 +153,7 @@ def loss_weight(edm: Edm, sigma: Tensor) -> Tensor:
 
 def denoising_loss(edm: Edm, denoise: Denoise, x: Tensor, sigma: Tensor, noise: Tensor) -> Tensor:
     """lambda(sigma) mean (D(x + sigma noise, sigma) - x)^2 of each element of the batch: (B,)."""
-    error = denoise(x + along(sigma, x) * noise, sigma) - x
+    error = denoise(x + append_dims(sigma, x) * noise, sigma) - x
     return loss_weight(edm, sigma) * error.square().flatten(1).mean(1)
 
 

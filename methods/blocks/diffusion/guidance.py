@@ -23,7 +23,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from methods.blocks.diffusion.edm import Denoise, Evaluate, Multistep, along, evaluator, heun_step
+from methods.blocks.diffusion.edm import Denoise, Evaluate, Multistep, append_dims, evaluator, heun_step
 
 Residual = Callable[[Tensor], Tensor]  # an estimate of x_0 (B, ...) -> (B, K)
 Step = Callable[[Evaluate, Tensor, float, float], Tensor]  # evaluate, x, sigma, sigma_next -> x at sigma_next
@@ -148,12 +148,12 @@ def solve(evaluate: Evaluate, x: Tensor, sigma: float, terms: Weighted, iteratio
         before = torch.linalg.vector_norm(effect, dim=1, keepdim=True)
         for direction, known in moves:
             share = (effect * known).sum(1, keepdim=True)
-            effect, g = effect - share * known, g - along(share, g) * direction
+            effect, g = effect - share * known, g - append_dims(share, g) * direction
         size = torch.linalg.vector_norm(effect, dim=1, keepdim=True)
         scale = torch.where(size > EXHAUSTED * before, 1 / size.clamp(min=torch.finfo(size.dtype).tiny), 0)
-        effect, g = scale * effect, along(scale, g) * g
+        effect, g = scale * effect, append_dims(scale, g) * g
         step = (left * effect).sum(1, keepdim=True)
-        estimate, left = estimate - along(step, g) * g, left - step * effect
+        estimate, left = estimate - append_dims(step, g) * g, left - step * effect
         moves.append((g, effect))
     return estimate
 
@@ -163,4 +163,4 @@ def _derivative(residual: Residual, x: Tensor, direction: Tensor, r: Tensor) -> 
     norms = (torch.linalg.vector_norm(f.flatten(1), dim=1, keepdim=True) for f in (x, direction))
     size, length = (norm.clamp(min=torch.finfo(x.dtype).tiny) for norm in norms)
     step = SMALL * size / length  # (B, 1)
-    return (residual(x + along(step, x) * direction) - r) / step
+    return (residual(x + append_dims(step, x) * direction) - r) / step

@@ -11,11 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from typing import Any, Protocol
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from benchmark.core import Trajectories, TrajectorySet
+from methods.blocks.training.streams import generator
 
 
 class Batches(Protocol):
@@ -46,15 +46,10 @@ class ShuffledBatches:
 
     def _order(self, epoch: int) -> Tensor:
         if epoch not in self._orders:
-            generator = torch.Generator().manual_seed(derived_seed(self.seed, epoch))
+            shuffling = generator(self.seed, epoch)
             self._orders = {k: v for k, v in self._orders.items() if k == epoch - 1}
-            self._orders[epoch] = torch.randperm(len(self.train), generator=generator)
+            self._orders[epoch] = torch.randperm(len(self.train), generator=shuffling)
         return self._orders[epoch]
-
-
-def derived_seed(*path: int) -> int:
-    """A seed for a place, e.g. (seed, step, rank): well mixed, so that neighbouring places have unrelated streams."""
-    return int(np.random.SeedSequence(path).generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
 def ahead(batches: Batches, start: int, device: Any, rank: int = 0, world: int = 1) -> Generator[Any, None, None]:

@@ -1,28 +1,60 @@
-"""Training examples of a reconstruction: trajectories, and what a task lets see of them.
+"""What a network learns from, made out of trajectories: whole ones, what a task lets see of them, or clips.
 
-    ObservedBatches   a new mask for every example of every step, a pure function of (seed, step, rank)
-    fixed_examples    the same masks whenever they are asked for, to validate on
-
-Where there are several tasks each training example draws one of them, all alike.
+Training batches are a pure function of (seed, step, rank); the examples that a fit is validated on are the same for
+every fit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import torch
+from torch import Tensor
 
 from benchmark.core import Problem, Task, Trajectories, TrajectorySet
-from methods.blocks.training.batches import ShuffledBatches, derived_seed
+from methods.blocks.training.batches import Batches, ShuffledBatches
+from methods.blocks.training.streams import Stream, generator
+from methods.blocks.training.symmetry import Symmetries
 
-TRAIN, VALID = 2, 3  # streams of random numbers apart from those of the training loop
+
+class Examples(Protocol):
+    """A kind of training example; a batch of them can be sliced, has a length and a device."""
+
+    def batches(self, train: TrajectorySet, size: int, seed: int) -> Batches:
+        """`size` new examples per step, of all processes together."""
+        ...
+
+    def fixed(self, valid: TrajectorySet, count: int) -> Any:
+        """`count` examples to validate on."""
+        ...
+
+    def augment(self, batch: Any, draws: torch.Generator) -> Any:
+        """A training batch, changed at random on its device; validation uses examples as they are."""
+        ...
+
+
+@dataclass(frozen=True)
+class Whole:
+    """Trajectories as they are."""
+
+    def batches(self, train: TrajectorySet, size: int, seed: int) -> Batches:
+        return ShuffledBatches(train, size, seed)
+
+    def fixed(self, valid: TrajectorySet, count: int) -> Trajectories:
+        return valid[:count]
+
+    def augment(self, batch: Trajectories, draws: torch.Generator) -> Trajectories:
+        return batch
+
+
+# -- what a task lets see ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Observed:
-    """The truth, and the problem made of it."""
+    """Trajectories, and the problem made of them."""
 
     truth: Trajectories
     problem: Problem
@@ -37,35 +69,89 @@ class Observed:
         return Observed(self.truth.to(device), self.problem.to(device))
 
 
-class ObservedBatches:
-    """`size` examples a step, of all processes together, made by the thread that reads ahead."""
+@dataclass(frozen=True)
+class Observations:
+    """Each training example draws one of the tasks, all alike, and a new mask; with `symmetries` it is turned, too."""
 
-    def __init__(self, train: TrajectorySet, tasks: Sequence[Task], size: int, seed: int):
-        if not tasks:
+    tasks: Sequence[Task]
+    symmetries: Symmetries = Symmetries()
+
+    def __post_init__(self) -> None:
+        if not self.tasks:
             raise ValueError("tasks: expected one or more to train on, got none")
-        self.shuffled, self.tasks, self.seed = ShuffledBatches(train, size, seed), tasks, seed
 
-    def __call__(self, step: int, rank: int = 0, world: int = 1) -> Observed:
-        truth = self.shuffled(step, rank, world)
-        generators = [_generator(self.seed, step, rank, i, TRAIN) for i in range(len(truth))]
-        drawn = [self.tasks[int(torch.randint(len(self.tasks), (), generator=g))] for g in generators]
-        return observe_each(truth, drawn, generators)
+    def batches(self, train: TrajectorySet, size: int, seed: int) -> Batches:
+        shuffled = ShuffledBatches(train, size, seed)
 
+        def batch(step: int, rank: int = 0, world: int = 1) -> Observed:
+            truth = shuffled(step, rank, world)
+            generators = [generator(seed, step, rank, i, Stream.TRAIN_MASK) for i in range(len(truth))]
+            drawn = [self.tasks[int(torch.randint(len(self.tasks), (), generator=g))] for g in generators]
+            return observe_each(truth, drawn, generators)
 
-def fixed_examples(valid: TrajectorySet, tasks: Sequence[Task], count: int) -> Observed:
-    """`count` examples that take trajectories and tasks in turn, with masks that are the same for every fit."""
-    truth = valid[[i % len(valid) for i in range(count)]]
-    generators = [_generator(0, i, VALID) for i in range(count)]
-    return observe_each(truth, [tasks[i % len(tasks)] for i in range(count)], generators)
+        return batch
+
+    def fixed(self, valid: TrajectorySet, count: int) -> Observed:
+        """Trajectories and tasks in turn."""
+        truth = valid[[i % len(valid) for i in range(count)]]
+        generators = [generator(0, i, Stream.VALID_MASK) for i in range(count)]
+        return observe_each(truth, [self.tasks[i % len(self.tasks)] for i in range(count)], generators)
+
+    def augment(self, batch: Observed, draws: torch.Generator) -> Observed:
+        return self.symmetries.apply(batch, draws)
 
 
 def observe_each(truth: Trajectories, tasks: Sequence[Task], generators: Sequence[torch.Generator]) -> Observed:
-    """Each trajectory under a task of its own."""
+    """Each trajectory under a task of its own; they count as noisy if any of them is."""
     one = enumerate(zip(tasks, generators, strict=True))
     parts = [task.observe(truth[i : i + 1], [generator]) for i, (task, generator) in one]
-    values, mask = (torch.cat([getattr(p, name) for p in parts]) for name in ("values", "mask"))
-    return Observed(truth, replace(parts[0], values=values, mask=mask, static=truth.static))
+    values, mask = torch.cat([p.values for p in parts]), torch.cat([p.mask for p in parts])
+    noise = max(p.noise for p in parts)
+    return Observed(truth, replace(parts[0], values=values, mask=mask, static=truth.static, noise=noise))
 
 
-def _generator(*place: int) -> torch.Generator:
-    return torch.Generator().manual_seed(derived_seed(*place))
+# -- clips -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Clip:
+    """Consecutive frames of trajectories, in physical units."""
+
+    u: Tensor  # (B, F, H, W, C)
+    static: Tensor | None  # (B, H, W, Cs)
+
+    def __len__(self) -> int:
+        return len(self.u)
+
+    def __getitem__(self, index: slice) -> Clip:
+        return Clip(self.u[index], None if self.static is None else self.static[index])
+
+    def to(self, device: Any) -> Clip:
+        return Clip(self.u.to(device), None if self.static is None else self.static.to(device))
+
+
+@dataclass(frozen=True)
+class Clips:
+    """`frames` consecutive frames, each example of another trajectory and from a random frame on."""
+
+    frames: int
+
+    def batches(self, train: TrajectorySet, size: int, seed: int) -> Batches:
+        shuffled = ShuffledBatches(train, size, seed)
+
+        def batch(step: int, rank: int = 0, world: int = 1) -> Clip:
+            return self.cut(train, shuffled.indices(step, rank, world), generator(seed, step, rank, Stream.CLIP))
+
+        return batch
+
+    def fixed(self, valid: TrajectorySet, count: int) -> Clip:
+        return self.cut(valid, [i % len(valid) for i in range(count)], torch.Generator().manual_seed(0))
+
+    def augment(self, batch: Clip, draws: torch.Generator) -> Clip:
+        return batch
+
+    def cut(self, trajectories: TrajectorySet, indices: Sequence[int], starts: torch.Generator) -> Clip:
+        """A clip of each of the named trajectories."""
+        part = trajectories[list(indices)]
+        first = torch.randint(part.u.shape[1] - self.frames + 1, (len(part), 1), generator=starts)
+        return Clip(part.u[torch.arange(len(part))[:, None], first + torch.arange(self.frames)], part.static)

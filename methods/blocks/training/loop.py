@@ -23,11 +23,12 @@ from torch import Tensor, nn
 
 from benchmark.core import Run
 from methods.blocks.training import checkpoint
-from methods.blocks.training.batches import Batches, ahead, derived_seed
+from methods.blocks.training.batches import Batches, ahead
 from methods.blocks.training.budget import Progress, Training
 from methods.blocks.training.ema import Ema
 from methods.blocks.training.log import TrainingLog
 from methods.blocks.training.optimiser import Group, default_groups, make_optimisers, set_rate
+from methods.blocks.training.streams import Stream, derived_seed
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -85,7 +86,7 @@ def make_fabric(device: torch.device, precision: Any) -> Fabric:
 
 
 class _Fit:
-    """Steps in windows of about a second; whatever needs the loss as a number waits for the end of a window."""
+    """Steps in stretches of about a second; whatever needs the loss as a number waits for the end of a stretch."""
 
     def __init__(
         self,
@@ -120,16 +121,16 @@ class _Fit:
         folder = self.run.folder if self.fabric.is_global_zero else None
         with closing(stream), TrainingLog(folder, self.progress.steps, self.settings.tensorboard) as log:
             while self.fraction() < 1:
-                rows = self.window(stream)
+                rows = self.stretch(stream)
                 log.write(self.progress.steps, **self.report(rows))
                 if self.validation_due():
                     log.write(self.progress.steps, valid=self.run_validation())
                 if self.progress.seconds - self.saved >= self.settings.checkpoint_seconds:
                     self.save()
 
-    def window(self, stream: Iterator[Any]) -> Tensor:
+    def stretch(self, stream: Iterator[Any]) -> Tensor:
         """Steps up to the next report: their losses and gradient norms (K, 2), the same on all processes."""
-        begun, count = self.progress.seconds, self.window_size()
+        begun, count = self.progress.seconds, self.stretch_length()
         rows = torch.stack([self.step(next(stream)) for _ in range(count)])
         rows = cast(Tensor, self.fabric.all_reduce(rows, reduce_op="mean")).cpu()
         self.read_clock()
@@ -138,7 +139,7 @@ class _Fit:
         return rows
 
     def step(self, batch: Any) -> Tensor:
-        step, draws = self.progress.steps, self.draws(0)
+        step, draws = self.progress.steps, self.draws(Stream.STEP)
         set_rate(self.optimisers, self.settings.optimiser.rate(step, self.fraction()))
         value = self.loss(self.network, batch, draws)
         self.fabric.backward(value)
@@ -154,7 +155,7 @@ class _Fit:
         """On the first process, for all."""
         value = math.nan
         if self.fabric.is_global_zero and self.validate is not None:
-            self.draws(1)
+            self.draws(Stream.VALIDATION)
             with torch.no_grad(), self.fabric.autocast():
                 value = float(self.validate(self.ema.module))
         value = self.fabric.broadcast(value)
@@ -179,8 +180,8 @@ class _Fit:
     def fraction(self) -> float:
         return self.settings.fraction(self.progress)
 
-    def window_size(self) -> int:
-        """Steps of the next window, on all processes: a second's worth, and not beyond the next validation."""
+    def stretch_length(self) -> int:
+        """Steps up to the next report, on all processes: a second's worth, and not beyond the next validation."""
         room = self.settings.room(self.progress, self.pace)
         return self.fabric.broadcast(max(1, min(room, round(REPORT / self.pace), 100)))
 
@@ -193,10 +194,10 @@ class _Fit:
 
     # -- randomness, trouble, news
 
-    def draws(self, purpose: int) -> torch.Generator:
+    def draws(self, stream: Stream) -> torch.Generator:
         """The generator of this step; the global ones, which dropout uses, are seeded alike."""
         device = self.fabric.device
-        seed = derived_seed(self.seed, self.progress.steps, self.fabric.global_rank, purpose)
+        seed = derived_seed(self.seed, self.progress.steps, self.fabric.global_rank, stream)
         torch.default_generator.manual_seed(seed)
         if device.type == "cuda":
             torch.cuda.manual_seed(seed)

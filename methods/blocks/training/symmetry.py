@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
-from methods.blocks.training.examples import Observed
+if TYPE_CHECKING:
+    from methods.blocks.training.examples import Observed
 
 
 @dataclass(frozen=True)
@@ -60,9 +61,10 @@ class Symmetries:
         sign = sign.view(-1, 1, 1, 1, 1).to(truth.u)
         static = None if truth.static is None else moved(truth.static[:, None], source)[:, 0]
         values, mask = sign * moved(problem.values, source), moved(problem.mask, source)
-        return Observed(
-            replace(truth, u=sign * moved(truth.u, source), static=static),
-            replace(problem, values=values, mask=mask, static=static),
+        return replace(
+            batch,
+            truth=replace(truth, u=sign * moved(truth.u, source), static=static),
+            problem=replace(problem, values=values, mask=mask, static=static),
         )
 
 

@@ -55,7 +55,7 @@ class Trial:
 
     def __init__(self, probe: Trajectories):
         frames = max(2, probe.equation.time_order + 1)
-        self.probe = replace(probe, u=probe.u[:, :frames], grid=probe.grid.window(frames))
+        self.probe = replace(probe, u=probe.u[:, :frames], grid=probe.grid.first(frames))
         terms = [self._field(t) for t in probe.equation.terms(self.probe.u, probe.static, self.probe.grid).values()]
         self.size = sum(float(term.norm()) for term in terms)
         self.residual = torch.stack(terms).sum(0)

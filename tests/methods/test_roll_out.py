@@ -1,7 +1,9 @@
+from dataclasses import replace
+
 import pytest
 import torch
 
-from methods.blocks.rollout import rollout
+from methods.blocks.roll_out import roll_out
 from tasks import observation as tasks
 from tests.methods.heat import HeatDataset
 from tests.methods.small import generators
@@ -15,8 +17,8 @@ def count_up(problem):
     return problem.values[:, :1] + steps
 
 
-def long_problem():
-    problem = tasks.LONG_RANGE.observe(DATA.trajectories("test", 1, frames=9), generators(1))
+def long_problem(rule="drop"):
+    problem = replace(tasks.LONG_RANGE, roll_out=rule).observe(DATA.trajectories("test", 1, frames=9), generators(1))
     problem.values.zero_()
     return problem
 
@@ -25,20 +27,20 @@ def long_problem():
     "window, expected", [("drop", [0, 1, 2, 3, 4, 5, 6, 7, 8]), ("keep", [0, 1, 2, 3, 3, 4, 5, 6, 6])]
 )
 def test_the_repeated_frame_is_dropped_or_kept(window, expected):
-    video = rollout(count_up, long_problem(), frames=4, window=window)
+    video = roll_out(count_up, long_problem(window), frames=4)
     assert video[0, :, 0, 0, 0].tolist() == expected
 
 
 def test_windows_of_an_exact_model_join_into_the_exact_trajectory():
     test = DATA.trajectories("test", 2, frames=9)
     problem = tasks.LONG_RANGE.observe(test, generators(2))
-    video = rollout(lambda p: p.equation.solve(p.values[:, 0], None, p.grid), problem, frames=4)
+    video = roll_out(lambda p: p.equation.solve(p.values[:, 0], None, p.grid), problem, frames=4)
     torch.testing.assert_close(video, test.u, rtol=1e-4, atol=1e-5)
 
 
 def test_later_observations_and_unknown_rules_are_refused():
     seen = tasks.INV_FULL.observe(DATA.trajectories("test", 1, frames=9), generators(1))
     with pytest.raises(ValueError, match="first 4 frames only"):
-        rollout(count_up, seen, frames=4)
+        roll_out(count_up, seen, frames=4)
     with pytest.raises(ValueError, match="drop or keep, got 'half'"):
-        rollout(count_up, long_problem(), frames=4, window="half")
+        long_problem("half")

@@ -7,10 +7,10 @@ from torch import nn
 
 from benchmark.core import Run
 from benchmark.planning.registry import registry
-from methods.blocks.conditioning import Given, coordinates
-from methods.blocks.networked import count
+from methods.blocks.conditioning import ObservedFrames, Shape, condition, coordinates
+from methods.blocks.learned import Learned, count
 from methods.blocks.normaliser import Normaliser
-from methods.blocks.regressor import RegressionSettings, Regressor, relative_l2
+from methods.blocks.regression import RegressionSettings, regress, relative_error, relative_l2
 from methods.blocks.training import checkpoint
 from methods.blocks.training.budget import Training
 from methods.blocks.training.optimiser import Optimiser
@@ -29,19 +29,35 @@ QUICK = RegressionSettings(
 class Pixelwise(nn.Module):
     def __init__(self, shape):
         super().__init__()
-        frame, still = shape.told
+        frame, fields = shape.conditioning
         self.video = shape.frames, shape.channels
-        self.layer = nn.Conv2d(len(shape.given.frames) * frame + still, shape.frames * shape.channels, 3, padding=1)
+        self.layer = nn.Conv2d(len(shape.observed.frames) * frame + fields, shape.frames * shape.channels, 3, padding=1)
 
-    def forward(self, told):
-        return self.layer(torch.cat([told.frames.flatten(1, 2), told.still], dim=1)).unflatten(1, self.video)
+    def forward(self, known):
+        return self.layer(torch.cat([known.frames.flatten(1, 2), known.fields], dim=1)).unflatten(1, self.video)
 
 
-class Small(Regressor):
+class Small(Learned):
+    stochastic = False
     profiles = {"smoke": QUICK}
+
+    def examples(self, train, tasks):
+        return self.settings.examples(train, tasks)
 
     def network(self, shape):
         return Pixelwise(shape)
+
+    def losses(self, network, batch, draws):
+        return relative_error(self.regress(network, batch.problem), batch)
+
+    def answer(self, problem, generators):
+        return self.regress(self.net_, problem)
+
+    def regress(self, network, problem):
+        return regress(network, problem, self.shape_.observed, self.normaliser_)
+
+    def evaluations(self, problem):
+        return 1
 
 
 @cache
@@ -76,25 +92,25 @@ def same(a, b):
         (replace(tasks.FWD_FULL, dropout=0.5), (0,), False),
     ],
 )
-def test_what_a_task_gives(task, frames, full):
-    given = Given.by([task], HEAT.grid(4))
-    assert (given.frames, given.full) == (frames, full)
-    seen = problem(task)
-    told = given(seen, Normaliser.fit(data("train")))
-    each, still = given.channels(1, 0, seen.grid)
-    assert told.frames.shape == (4, len(frames), each, 16, 16) and told.still.shape == (4, still, 16, 16)
-    assert told.start.shape == (4, 4, 1, 16, 16)
-    assert bool(told.start.any()) == full
+def test_which_frames_a_task_shows(task, frames, full):
+    observed = ObservedFrames.of([task], HEAT.grid(4))
+    assert (observed.frames, observed.full) == (frames, full)
+    assert ObservedFrames.restore(observed.state(4)) == observed
+    known = condition(problem(task), observed, Normaliser.fit(data("train")))
+    each, fields = Shape.planned(task, HEAT).conditioning
+    assert known.frames.shape == (4, len(frames), each, 16, 16) and known.fields.shape == (4, fields, 16, 16)
+    assert known.guess.shape == (4, 4, 1, 16, 16)
+    assert bool(known.guess.any()) == full
 
 
 def test_a_full_frame_is_the_first_guess_and_sparse_ones_are_filled():
     normaliser = Normaliser.fit(data("train"))
     seen = problem(tasks.INV_FULL)
-    told = Given((3,), True)(seen, normaliser)
+    known = condition(seen, ObservedFrames((3,), True), normaliser)
     expected = normaliser.encode(seen.values)[:, 3].movedim(-1, 1)
-    assert torch.equal(told.start, expected[:, None].expand(-1, 4, -1, -1, -1))
+    assert torch.equal(known.guess, expected[:, None].expand(-1, 4, -1, -1, -1))
     seen = problem(tasks.FWD_PARTIAL)
-    values, mask, nearest = Given((0,), False)(seen, normaliser).frames[:, 0].unbind(1)
+    values, mask, nearest = condition(seen, ObservedFrames((0,), False), normaliser).frames[:, 0].unbind(1)
     assert torch.equal(mask.bool(), seen.mask[:, 0, ..., 0])
     assert torch.equal(nearest[mask.bool()], values[mask.bool()])
     for frame, here in zip(nearest, mask.bool(), strict=True):

@@ -1,0 +1,177 @@
+"""The one base of all learned methods: there is one `fit` and one `predict`, and a method supplies four things.
+
+    examples   what it learns from               network   for videos of a shape
+    losses     of each training example          answer    to a problem, from noise of its own
+
+A fit is normally one stage. A method that trains several networks yields several `stages`; what it writes behind a
+`yield` happens when that network is trained.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import Any, ClassVar, Self
+
+import torch
+from torch import Tensor, nn
+
+from benchmark.core import Dataset, Method, Prediction, Problem, Run, Task, TrajectorySet
+from methods.blocks.conditioning import ObservedFrames, Shape
+from methods.blocks.normaliser import Normaliser
+from methods.blocks.roll_out import keep_observed, roll_out, windows
+from methods.blocks.training.checkpoint import load_weights, tensors
+from methods.blocks.training.examples import Examples, Observations
+from methods.blocks.training.optimiser import Group
+from methods.blocks.training.stage import Stage
+from methods.blocks.training.streams import Stream, generator
+
+
+class Learned(Method):
+    """Its settings have `training`, `validation` (examples of `valid`) and `chunk` (videos predicted at once)."""
+
+    memory_settings = ("chunk",)
+    stochastic: ClassVar[bool] = True  # answers are samples; else one answer, whatever the seed
+    autocast: ClassVar[bool] = True  # predict in the precision of the training; else in float32
+
+    net_: Any
+    normaliser_: Normaliser
+    shape_: Shape  # of the videos it was trained on
+    observed_: Tensor  # (T,) which frames the training tasks show, see `ObservedFrames.state`
+    steps_: Tensor  # (stages,)
+
+    # -- what a method supplies
+
+    @abstractmethod
+    def network(self, shape: Shape) -> nn.Module:
+        """Untrained, from the global random numbers."""
+
+    @abstractmethod
+    def losses(self, network: nn.Module, batch: Any, draws: torch.Generator) -> Tensor:
+        """Of each training example: (B,). `draws` is on the device of the batch."""
+
+    @abstractmethod
+    def answer(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
+        """To a problem as long as the training videos, (B, T, H, W, C) in physical units, each from its generator."""
+
+    @abstractmethod
+    def evaluations(self, problem: Problem) -> int:
+        """Of the network, for one sample of one window of a trajectory."""
+
+    def examples(self, train: TrajectorySet, tasks: Sequence[Task]) -> Examples:
+        return Observations(tasks)
+
+    # -- what a method may change
+
+    def errors(self, network: nn.Module, batch: Any, draws: torch.Generator) -> Tensor:
+        """What is validated, of each example: (B,)."""
+        return self.losses(network, batch, draws)
+
+    def model(self) -> nn.Module:
+        """What is trained around the network."""
+        return self.net_
+
+    def groups(self) -> Sequence[Group] | None:
+        """Parameters that the optimiser treats alike; None: by their number of axes."""
+        return None
+
+    def stages(
+        self, train: TrajectorySet, valid: TrajectorySet, tasks: Sequence[Task], device: torch.device
+    ) -> Iterator[Stage]:
+        s, examples = self.settings, self.examples(train, tasks)
+        yield Stage(self.model(), examples, self.losses, s.training, s.validation, self.errors, self.groups())
+
+    def frames(self, problem: Problem) -> tuple[int, ...] | None:
+        """Those that a prediction is scored on; None: all."""
+        return None
+
+    # -- fit and predict
+
+    def fit(self, train: TrajectorySet, valid: TrajectorySet, tasks: Sequence[Task], seed: int, run: Run) -> Self:
+        self.normaliser_ = Normaliser.fit(train).to(run.device)
+        self.observed_ = ObservedFrames.of(tasks, train.grid).state(len(train.grid.times))
+        self.build(train, seed)
+        stages = self.stages(train, valid, tasks, run.device)
+        self.steps_ = torch.tensor([stage.fit(train, valid, seed, run).steps for stage in stages])
+        return self
+
+    def build(self, train: TrajectorySet, seed: int) -> None:
+        self.shape_ = Shape.of(train, ObservedFrames.restore(self.observed_))
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.net_ = self.network(self.shape_)
+
+    @torch.no_grad()
+    def predict(self, problem: Problem, seed: int, samples: int = 1) -> Prediction:
+        """Sample s of trajectory i has a generator of its own, seeded by (seed, s, i), whatever else is predicted."""
+        samples = samples if self.stochastic else 1
+        places = list(product(range(samples), range(len(problem))))
+        device, videos = next(self.net_.parameters()).device, []
+        bf16 = self.autocast and device.type == "cuda" and self.settings.training.precision == "bf16-mixed"
+        for start in range(0, len(places), self.settings.chunk):
+            chunk = places[start : start + self.settings.chunk]
+            generators = [generator(seed, *place, Stream.SAMPLE) for place in chunk]
+            part = pick(problem, [i for _, i in chunk]).to(device)
+            with torch.autocast(device.type, torch.bfloat16, enabled=bf16):
+                videos.append(self._video(part, generators))
+        u = torch.cat(videos).unflatten(0, (samples, -1)).to(problem.values)
+        evaluations = self.evaluations(problem) * windows(problem, self.shape_.frames)
+        return Prediction(u, self.frames(problem), evaluations)
+
+    def _video(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
+        """Window by window where the video is longer than those of the training set; what was observed stays."""
+
+        def window(part: Problem) -> Tensor:
+            return keep_observed(self.answer(part, generators), part)
+
+        return roll_out(window, problem, self.shape_.frames)
+
+    def coefficients(self, batch: Any) -> Tensor | None:
+        """The coefficient fields of a problem or example in normalised units, (B, H, W, Cs)."""
+        return None if batch.static is None else self.normaliser_.encode_static(batch.static)
+
+    # -- storing and counting
+
+    def state(self) -> dict[str, Tensor]:
+        weights = {f"net.{name}": value for name, value in tensors(self.net_).items()}
+        scales = {f"normaliser.{name}": value for name, value in self.normaliser_.state().items()}
+        return weights | scales | super().state()
+
+    def restore(self, state: Mapping[str, Tensor], train: TrajectorySet) -> Self:
+        super().restore({name: value for name, value in state.items() if name.endswith("_")}, train)
+        self.normaliser_ = Normaliser.restore(under("normaliser.", state))
+        self.build(train, seed=0)
+        weights = under("net.", state)
+        load_weights(self.net_, weights)
+        self.net_.to(next(iter(weights.values())).device).eval()
+        return self
+
+    def parameters(self, task: Task, dataset: Dataset) -> int:
+        shape = Shape.planned(task, dataset)
+        with torch.device("meta"):
+            return count(self.network(shape))
+
+    def cost(self) -> dict[str, float]:
+        return {"parameters": count(self.net_), "steps": int(self.steps_.sum())}
+
+
+def pick(problem: Problem, indices: list[int]) -> Problem:
+    static = None if problem.static is None else problem.static[indices]
+    return replace(problem, values=problem.values[indices], mask=problem.mask[indices], static=static)
+
+
+def channels_first(fields: Tensor | None) -> Tensor | None:
+    """(B, H, W, C) -> (B, C, H, W)."""
+    return None if fields is None else fields.movedim(-1, 1)
+
+
+def under(prefix: str, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The part of a state whose names begin so, without the prefix."""
+    return {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
+
+
+def count(net: nn.Module) -> int:
+    """Real numbers to learn: a complex weight is two."""
+    return sum(p.numel() * (2 if p.is_complex() else 1) for p in net.parameters())
