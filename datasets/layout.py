@@ -19,11 +19,12 @@ import h5py
 import numpy as np
 
 from benchmark.core import Dataset, Grid, Split
+from benchmark.errors import FileError
 
 COUNTS = ("train", "valid", "test", "long_frames")
 
 
-class DataError(ValueError):
+class DataError(FileError):
     """Data that cannot be used; the message names the file, what was expected and found, and the remedy."""
 
 

@@ -13,6 +13,8 @@ import os
 import sys
 from collections.abc import Sequence
 
+from benchmark.errors import UserError
+
 VERBS = {
     "list": "listing",
     "describe": "describe",
@@ -58,6 +60,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except ValueError as error:
+    except UserError as error:  # anything else is a bug, and keeps its traceback
         print(f"error: {error}", file=sys.stderr)
-        return 1 if type(error).__name__ in ("DataError", "FolderError", "RecordError") else 2
+        return error.exit_code
