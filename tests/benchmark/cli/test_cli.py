@@ -1,6 +1,8 @@
 import json
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -21,7 +23,9 @@ def test_list_names_everything(capsys):
     assert code == 0 and "kriging" in json.loads(out)["methods"]
 
 
-@pytest.mark.parametrize("arguments", [["list"], ["--help"], ["leaderboard", "--help"], ["run", "--help"]])
+@pytest.mark.parametrize(
+    "arguments", [["list"], [], ["--version"], ["--help"], ["leaderboard", "--help"], ["run", "--help"]]
+)
 def test_light_commands_import_nothing_heavy(arguments):
     program = (
         "import sys\nfrom benchmark.cli import main\n"
@@ -29,6 +33,18 @@ def test_light_commands_import_nothing_heavy(arguments):
         "heavy = {'torch', 'numpy', 'pandas', 'h5py', 'scipy', 'rich'} & set(sys.modules)\nassert not heavy, heavy"
     )
     subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+
+
+def test_nothing_asked_shows_what_can_be(capsys):
+    code, out, _ = run(capsys)
+    assert code == 0 and "usage: python -m benchmark" in out and "examples:" in out
+
+
+def test_the_version_is_that_of_the_project(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
+    assert ended.value.code == 0 and capsys.readouterr().out == f"{project['version']}\n"
 
 
 @pytest.mark.parametrize("name", ["kriging", "cont_3", "helmholtz", "wave_layer", "long_range", "solver"])
