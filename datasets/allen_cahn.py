@@ -138,7 +138,8 @@ class AllenCahn(Dataset):
         s = self.settings
         low, high = (max(1, round(k / s.zoom)) for k in s.modes)
         count = int(torch.randint(low, high + 1, (1,), generator=g))
-        r = uniform(*s.decay, (1,), g)
+        slowest, fastest = s.decay
+        r = uniform(slowest, fastest, (1,), g)
         j = torch.arange(1, count + 1, dtype=torch.float64)
         a = uniform(-1, 1, (count, count), g) * (j[:, None] ** 2 + j**2) ** -r
         sines = [torch.sin(torch.pi * axis.reshape(-1, 1) * j) for axis in grid.axes(torch.float64)]  # (N, K)

@@ -23,7 +23,7 @@ import numpy as np
 import torch
 
 from benchmark.core import Dataset, Split
-from datasets.layout import recipe, split_path
+from datasets.layout import number, recipe, split_path, stored_array
 from datasets.store import open_checked, open_split
 from datasets.writer import SplitWriter, explain_os_error
 
@@ -53,8 +53,8 @@ def is_stored(dataset: Dataset, split: Split, root: Path) -> bool:
         return False
     with open_checked(path) as file:
         if file.attrs["source"] == "generated":
-            shape = file["dimensions/time"].shape[0], int(file.attrs["n_trajectories"])
-            return shape[0] >= layout.frames and shape[1] >= layout.runs
+            frames, runs = len(stored_array(file, "dimensions/time")), number(file, "n_trajectories")
+            return frames >= layout.frames and runs >= layout.runs
     open_split(dataset, split, root)
     return True
 

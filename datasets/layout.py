@@ -19,11 +19,12 @@ import h5py
 import numpy as np
 
 from benchmark.core import Dataset, Grid, Split
+from benchmark.errors import FileError
 
 COUNTS = ("train", "valid", "test", "long_frames")
 
 
-class DataError(ValueError):
+class DataError(FileError):
     """Data that cannot be used; the message names the file, what was expected and found, and the remedy."""
 
 
@@ -128,18 +129,33 @@ def _reserve_raw(file: h5py.File, name: str, shape: tuple[int, ...], kind: Any) 
     return h5py.Dataset(h5py.h5d.create(file.id, name.encode(), kind, space, dcpl=plist))
 
 
+def stored_array(file: h5py.File, name: str) -> h5py.Dataset:
+    """An array of a file, and nothing else that HDF5 may hold under a name."""
+    found = file[name]
+    if not isinstance(found, h5py.Dataset):
+        raise DataError(f"{file.filename}: {name}: expected an array; generate, import or download the file again")
+    return found
+
+
+def number(file: h5py.File, name: str) -> int:
+    """An attribute of a file."""
+    value: Any = file.attrs[name]
+    return int(value)
+
+
 def locate_fields(file: h5py.File, path: Path) -> dict[str, Field]:
     """The arrays of a file by name ("u" for the video), checked against the file's size."""
     fields, size = {}, os.path.getsize(path)
     for group in ("t0_fields", "t1_fields"):
-        for name in file[group].attrs["field_names"]:
-            data = file[group][name]
+        names: Any = file[group].attrs["field_names"]
+        for name in names:
+            data = stored_array(file, f"{group}/{name}")
             offset = data.id.get_offset()
             if offset is None or data.dtype != np.dtype("<f4"):
                 raise DataError(f"{path}: {group}/{name} is chunked or not float32; import it with `data import`")
-            if offset + data.size * 4 > size:
+            if offset + data.nbytes > size:
                 raise DataError(
-                    f"{path}: truncated: {group}/{name} needs {offset + data.size * 4} bytes, the file has {size}; "
+                    f"{path}: truncated: {group}/{name} needs {offset + data.nbytes} bytes, the file has {size}; "
                     "remove the file and run `data generate` (or `data import`) again"
                 )
             key = "u" if data.attrs["time_varying"] else name

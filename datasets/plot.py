@@ -18,19 +18,20 @@ def film_strips(dataset: Dataset, trajectories: Trajectories, path: Path, frames
 
     u = trajectories.u[..., 0].numpy()  # (B, T, H, W)
     shown = np.unique(np.linspace(0, u.shape[1] - 1, min(frames, u.shape[1])).round().astype(int))
-    static = 0 if trajectories.static is None else trajectories.static.shape[-1]
-    columns = static + len(shown)
+    static = () if trajectories.static is None else trajectories.static.unbind(-1)  # each (B, H, W)
+    names = dataset.frame_names
+    columns = len(static) + len(shown)
     figure = Figure(figsize=(1.7 * columns + 0.8, 1.8 * len(u) + 0.4), layout="constrained")
     axes = figure.subplots(len(u), columns, squeeze=False)
     for row, video in enumerate(u):
-        for k in range(static):
-            _image(axes[row, k], trajectories.static[row, ..., k].numpy(), SPEED, None, dataset.static_names[k], figure)
+        for k, field in enumerate(static):
+            _image(axes[row, k], field[row].numpy(), SPEED, None, dataset.static_names[k], figure)
         limit = None if dataset.steady else np.abs(video).max()
         for k, t in enumerate(shown):
-            title = dataset.frame_names[t] if dataset.steady else f"t = {trajectories.grid.times[t]:.4g}"
+            title = names[t] if names else f"t = {trajectories.grid.times[t]:.4g}"
             bar = figure if dataset.steady or k == len(shown) - 1 else None
             colours = COLOURS.get(dataset.name, SIGNED)
-            _image(axes[row, static + k], video[t], colours, limit or np.abs(video[t]).max(), title, bar)
+            _image(axes[row, len(static) + k], video[t], colours, limit or np.abs(video[t]).max(), title, bar)
     figure.suptitle(f"{dataset.title}, {u.shape[2]} x {u.shape[3]}")
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)

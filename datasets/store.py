@@ -19,7 +19,7 @@ from torch import Tensor
 
 from benchmark.core import Dataset, Grid, Split, Trajectories
 from benchmark.core.equation import Equation
-from datasets.layout import DataError, Field, locate_fields, recipe, split_path
+from datasets.layout import DataError, Field, locate_fields, number, recipe, split_path, stored_array
 from datasets.writer import fingerprint
 
 
@@ -31,9 +31,9 @@ class StoredTrajectories:
         self.clips, self.stride, self.count = clips, stride, count  # clips of a run, frames between them, clips in all
         with open_checked(path) as file:
             self.fields: dict[str, Field] = locate_fields(file, path)
-            self.source: str = file.attrs["source"]
-            digests = [bytes(d).hex() for d in file["digests"][:runs]]
-            self.fingerprint = fingerprint(file.attrs["recipe"], digests)
+            self.source = str(file.attrs["source"])
+            digests = [bytes(d).hex() for d in stored_array(file, "digests")[:runs]]
+            self.fingerprint = fingerprint(str(file.attrs["recipe"]), digests)
         self._fd: int | None = None
         self._pid = -1
 
@@ -75,7 +75,7 @@ class StoredTrajectories:
         return torch.from_numpy(out)
 
     def _read_into(self, row: np.ndarray, offset: int) -> None:
-        view = memoryview(row).cast("B")
+        view = row.data.cast("B")
         while view:
             got = os.preadv(self._descriptor(), [view], offset)
             if not got:
@@ -88,8 +88,9 @@ class StoredTrajectories:
         return self._fd
 
     def __del__(self) -> None:
-        if getattr(self, "_fd", None) is not None and self._pid == os.getpid():
-            os.close(self._fd)
+        descriptor: int | None = getattr(self, "_fd", None)
+        if descriptor is not None and self._pid == os.getpid():
+            os.close(descriptor)
 
     def __getstate__(self) -> dict:
         return {**vars(self), "_fd": None}
@@ -123,11 +124,11 @@ def open_split(dataset: Dataset, split: Split, root: Path, *, frames: int | None
     path, layout = split_path(dataset, split, root), dataset.layout(split)
     frames = frames or dataset.sizes.frames
     with open_checked(path) as file:
-        source, stored = file.attrs["source"], int(file.attrs["n_trajectories"])
-        kept, made_by = file["dimensions/time"].shape[0], json.loads(file.attrs["recipe"])
+        source, stored = str(file.attrs["source"]), number(file, "n_trajectories")
+        kept, made_by = len(stored_array(file, "dimensions/time")), json.loads(str(file.attrs["recipe"]))
         if source == "generated" and made_by != json.loads(json.dumps(recipe(dataset))):
             raise DataError(f"{path}: made by another recipe; remove it and run `data generate` again")
-        times = tuple(float(t) for t in file["dimensions/time"][:frames])
+        times = tuple(float(t) for t in stored_array(file, "dimensions/time")[:frames])
     official = source != "generated"
     if official and frames == dataset.sizes.frames:
         frames = min(frames, kept)

@@ -22,7 +22,7 @@ from benchmark.core import Dataset, Grid, Trajectories
 from benchmark.core.equation import Equation
 from datasets.bands import bands, statistic
 from datasets.laws import Law, laws
-from datasets.layout import DataError, Field, field_shapes, locate_fields, recipe
+from datasets.layout import DataError, Field, field_shapes, locate_fields, number, recipe, stored_array
 from datasets.store import StoredTrajectories, open_checked
 from datasets.writer import fingerprint
 
@@ -88,15 +88,14 @@ class _Stored:
             if source == "generated" and json.loads(recipe_json) != json.loads(json.dumps(recipe(dataset))):
                 raise DataError(f"{path}: made by another recipe; verify it with the settings it was made with")
             grid = _grid(dataset, file, fields, path)
-            digests = [bytes(d).hex() for d in file["digests"][...]]
+            digests = [bytes(d).hex() for d in stored_array(file, "digests")[...]]
             sealed = fingerprint(recipe_json, digests) == file.attrs["fingerprint"]
         return cls(path, fields, source, grid, digests, sealed)
 
 
 def _grid(dataset: Dataset, file: h5py.File, fields: dict[str, Field], path: Path) -> Grid:
-    times = tuple(float(t) for t in file["dimensions/time"][...])
-    runs = int(file.attrs["n_trajectories"])
-    expected = field_shapes(dataset, runs, len(times))
+    times = tuple(float(t) for t in stored_array(file, "dimensions/time")[...])
+    expected = field_shapes(dataset, number(file, "n_trajectories"), len(times))
     found = {f.name: f.shape for f in fields.values()}
     if found != expected:
         raise DataError(f"{path}: expected {expected}, found {found}; remove it and generate or import it again")

@@ -13,7 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from math import ceil
+from operator import add
 from typing import Any, ClassVar, Literal
 
 import torch
@@ -149,23 +151,22 @@ class WaveLayer(Dataset):
         count = int(torch.randint(s.pulses[0], s.pulses[1] + 1, (1,), generator=g))
         centres: list[Tensor] = []
         for _ in range(count):
-            for _ in range(100):
-                centre = uniform(1 / 6, 5 / 6, (2,), g)
-                if all((centre - other).norm() >= s.separation for other in centres):
-                    break
-            centres.append(centre)
-        sigmas = WIDTH[s.variant] * s.width_scale * uniform(*s.widths, (count,), g)
+            centres.append(_apart(centres, s.separation, g))
+        narrow, wide = s.widths
+        sigmas = WIDTH[s.variant] * s.width_scale * uniform(narrow, wide, (count,), g)
         sigmas = sigmas.clamp(min=2 / s.sizes.resolution)  # two cells at least
-        return sum(
+        pulses = (
             torch.exp(-((x - cx) ** 2 + (y - cy) ** 2) / (2 * sigma**2))
             for (cx, cy), sigma in zip(centres, sigmas, strict=True)
         )
+        return reduce(add, pulses)
 
     def _speed(self, x: Tensor, y: Tensor, g: torch.Generator) -> Tensor:
         """Layers stacked along y with wavy interfaces y_i(x) = i/L + 0.45/L A_i g_i(x), max |g_i| = 1: none cross."""
         s = self.settings
         layers = int(torch.randint(s.layers[0], s.layers[1] + 1, (1,), generator=g))
-        speeds = uniform(*s.speeds, (layers,), g)
+        slow, fast = s.speeds
+        speeds = uniform(slow, fast, (layers,), g)
         c = speeds[0].expand(x.shape[0], y.shape[1]).clone()
         j = torch.arange(1, 11, dtype=torch.float64)
         for i in range(1, layers):
@@ -174,3 +175,13 @@ class WaveLayer(Dataset):
             interface = i / layers + 0.45 / layers * uniform(0, 1, (1,), g) * wave / wave.abs().max()
             c = torch.where(y >= interface, speeds[i], c)
         return c
+
+
+def _apart(others: Sequence[Tensor], separation: float, g: torch.Generator) -> Tensor:
+    """A place at least `separation` from the others, or the hundredth one drawn."""
+    place = uniform(1 / 6, 5 / 6, (2,), g)
+    for _ in range(99):
+        if all((place - other).norm() >= separation for other in others):
+            break
+        place = uniform(1 / 6, 5 / 6, (2,), g)
+    return place

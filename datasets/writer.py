@@ -20,7 +20,7 @@ import h5py
 import numpy as np
 
 from benchmark.core import Dataset, Grid
-from datasets.layout import DataError, create_skeleton, locate_fields
+from datasets.layout import DataError, create_skeleton, locate_fields, stored_array
 
 
 class SplitWriter:
@@ -83,7 +83,7 @@ class SplitWriter:
             field = self.fields[name]
             data = np.ascontiguousarray(values, dtype="<f4").reshape(field.shape[1:])
             _pwrite_all(fd, data, field.offset + run * field.run_bytes)
-            digest.update(data)
+            digest.update(data.data)
         return digest.hexdigest()
 
     def _static_names(self) -> list[str]:
@@ -94,9 +94,10 @@ class SplitWriter:
         if missing:
             raise DataError(f"{self.path}: {len(missing)} of {self.runs} runs are not written yet")
         digests = [self.done[i] for i in range(self.runs)]
+        values = np.frombuffer(bytes.fromhex("".join(digests)), np.uint8).reshape(-1, 32)
         with explain_os_error(self.path):
             with h5py.File(self.part, "r+") as file:
-                file["digests"][...] = np.frombuffer(bytes.fromhex("".join(digests)), np.uint8).reshape(-1, 32)
+                stored_array(file, "digests")[...] = values
                 file.attrs["fingerprint"] = fingerprint(self.recipe_json, digests)
             with open(self.part, "rb") as file:
                 os.fsync(file.fileno())
@@ -122,7 +123,7 @@ def _first_bad(runs: list[int], u: np.ndarray) -> int:
 
 
 def _pwrite_all(fd: int, data: np.ndarray, offset: int) -> None:
-    view = memoryview(data).cast("B")
+    view = data.data.cast("B")
     while view:
         written = os.pwrite(fd, view, offset)
         view, offset = view[written:], offset + written

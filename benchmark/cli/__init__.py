@@ -13,6 +13,8 @@ import os
 import sys
 from collections.abc import Sequence
 
+from benchmark.errors import UserError
+
 VERBS = {
     "list": "listing",
     "describe": "describe",
@@ -33,6 +35,16 @@ EXAMPLES = """examples:
 """
 
 
+class _Version(argparse.Action):
+    """Looks the version up only when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *arguments: object) -> None:
+        from importlib.metadata import version
+
+        print(version("pde-video-benchmark"))
+        parser.exit()
+
+
 def parser(verbs_wanted: Sequence[str] = tuple(VERBS)) -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
         prog="python -m benchmark",
@@ -40,6 +52,7 @@ def parser(verbs_wanted: Sequence[str] = tuple(VERBS)) -> argparse.ArgumentParse
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    result.add_argument("--version", action=_Version, nargs=0, help="show the suite's version and exit")
     verbs = result.add_subparsers(dest="verb", metavar="VERB", required=True)
     for name in verbs_wanted:
         importlib.import_module(f"benchmark.cli.{VERBS[name]}").add(verbs)
@@ -48,6 +61,9 @@ def parser(verbs_wanted: Sequence[str] = tuple(VERBS)) -> argparse.ArgumentParse
 
 def main(argv: Sequence[str] | None = None) -> int:
     argv = sys.argv[1:] if argv is None else list(argv)
+    if not argv:
+        parser().print_help()
+        return 0
     wanted = argv[:1] if argv and argv[0] in VERBS else tuple(VERBS)  # one verb's file is read, not all
     arguments = parser(wanted).parse_args(argv)
     try:
@@ -58,6 +74,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except ValueError as error:
+    except UserError as error:  # anything else is a bug, and keeps its traceback
         print(f"error: {error}", file=sys.stderr)
-        return 1 if type(error).__name__ in ("DataError", "FolderError", "RecordError") else 2
+        return error.exit_code

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmark.cli.arguments import add_data, add_json, add_plugin, add_profile, add_set, add_verb, data_root
 from benchmark.cli.progress import Progress
+from benchmark.errors import UserError
 
 if TYPE_CHECKING:
     from benchmark.core import Dataset
@@ -61,10 +62,11 @@ def _add_own(action: argparse.ArgumentParser, name: str) -> None:
         action.add_argument("--test", type=int, default=32, metavar="N", help="test trajectories at each size")
 
 
-def chosen(arguments: argparse.Namespace, profile: str | None = None) -> list[Dataset]:
+def chosen(arguments: argparse.Namespace, profile: str = "") -> list[Dataset]:
     """The datasets asked for, with the profile's settings and --set applied."""
     from benchmark.planning.registry import near, registry
-    from benchmark.planning.settings import parse_overrides, resolve
+    from benchmark.planning.resolve import changed_dataset
+    from benchmark.planning.settings import parse_overrides
 
     known = registry(arguments.plugin)
     names = known.names("datasets") if arguments.dataset == "all" else [known.check("datasets", arguments.dataset)]
@@ -74,15 +76,17 @@ def chosen(arguments: argparse.Namespace, profile: str | None = None) -> list[Da
     for name in names:
         cls = known.load("datasets", name)
         if profile not in cls.profiles:
-            raise ValueError(f"{name} has no profile {profile!r}{near(profile, cls.profiles)}")
-        datasets.append(cls(resolve(cls.profiles[profile], changes, name)))
+            raise UserError(f"{name} has no profile {profile!r}{near(profile, cls.profiles)}")
+        datasets.append(changed_dataset(cls, cls.profiles[profile], changes, name))
     return datasets
 
 
 def generate(arguments: argparse.Namespace) -> int:
+    from benchmark.running.pool import check_device
     from datasets.generate import ensure_data
     from datasets.layout import split_path
 
+    check_device(arguments.device)
     root = data_root(arguments.data)
     rows = []
     with Progress(quiet=arguments.json) as progress:
@@ -172,13 +176,13 @@ def import_(arguments: argparse.Namespace) -> int:
     from datasets.official import ImportSettings, import_official
 
     if arguments.dataset == "all":
-        raise ValueError("data import: name one dataset, e.g. `data import wave_layer Wave-Layer.nc`")
+        raise UserError("data import: name one dataset, e.g. `data import wave_layer Wave-Layer.nc`")
     settings = resolve(ImportSettings(), parse_overrides(arguments.set), "import")
     arguments.set, root = [], data_root(arguments.data)
     (dataset,) = chosen(arguments)
     there = [path for split in SPLITS if (path := split_path(dataset, split, root)).exists()]
     if there and not arguments.overwrite:
-        raise ValueError(f"{there[0]} is there already; --overwrite replaces it")
+        raise UserError(f"{there[0]} is there already; --overwrite replaces it")
     for path in there:
         path.unlink()
     with Progress(quiet=arguments.json) as progress:

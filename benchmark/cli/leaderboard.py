@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmark.cli.arguments import add_profile, add_verb, names
+from benchmark.errors import UserError
 
 FORMATS = ("md", "latex", "csv", "json", "html")
 
@@ -35,14 +36,14 @@ def execute(arguments: argparse.Namespace) -> int:
     formats = FORMATS if arguments.format == "all" else names([arguments.format])
     for name in formats:
         if name not in FORMATS:
-            raise ValueError(f"unknown format {name!r}{near(name, FORMATS)}")
+            raise UserError(f"unknown format {name!r}{near(name, FORMATS)}")
     if arguments.output is None and len(formats) > 1:
-        raise ValueError("several formats need a folder: --output DIR")
+        raise UserError("several formats need a folder: --output DIR")
     if arguments.suite:
         return show_study(arguments, formats)
     folder = arguments.results / arguments.profile
     if not folder.is_dir():
-        raise ValueError(f"{folder}: no records there; run some cells first, or name the folder with --results")
+        raise UserError(f"{folder}: no records there; run some cells first, or name the folder with --results")
     written = write_leaderboard(arguments.results, arguments.profile, formats, arguments.output)
     if written.text is not None:
         sys.stdout.write(written.text)
@@ -60,14 +61,14 @@ def show_study(arguments: argparse.Namespace, formats: Sequence[str]) -> int:
     path = suite_path(arguments.suite)
     study = read_study(path)
     if study is None:
-        raise ValueError(f"suite {path.stem} has no variants; its records are in the leaderboard without --suite")
+        raise UserError(f"suite {path.stem} has no variants; its records are in the leaderboard without --suite")
     unknown = [name for name in formats if name not in RENDERERS]
     if unknown:
-        raise ValueError(f"format {unknown[0]}: a study is shown as {', '.join(RENDERERS)}")
+        raise UserError(f"format {unknown[0]}: a study is shown as {', '.join(RENDERERS)}")
     comparison = compare(study, arguments.results, arguments.profile)
     if not comparison.entries:
         folder = arguments.results / "studies" / study.name
-        raise ValueError(f"{folder}: no records of profile {arguments.profile}; `run --suite {arguments.suite}` first")
+        raise UserError(f"{folder}: no records of profile {arguments.profile}; `run --suite {arguments.suite}` first")
     for name in formats:
         text = RENDERERS[name](comparison)
         if arguments.output is None:

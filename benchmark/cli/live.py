@@ -7,6 +7,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
     from benchmark.running.pool import Event
 
 
@@ -14,7 +16,9 @@ class Live:
     """Called with every event of a run."""
 
     def __init__(self, total: int, quiet: bool = False):
-        self.total, self.quiet, self.bars, self.tasks = total, quiet, None, {}
+        self.total, self.quiet = total, quiet
+        self.bars: Progress | None = None  # on a terminal
+        self.tasks: dict[str, TaskID] = {}
 
     def __enter__(self) -> Self:
         if not self.quiet and sys.stderr.isatty():
@@ -37,24 +41,24 @@ class Live:
         if self.bars is None:
             self._line(event)
         else:
-            self._bar(event)
+            self._bar(event, self.bars)
 
     def _line(self, event: Event) -> None:
         if event.kind == "end":
             print(f"[{event.done}/{event.total}] {event.cell}: {outcome(event.record)}", file=sys.stderr, flush=True)
 
-    def _bar(self, event: Event) -> None:
+    def _bar(self, event: Event, bars: Progress) -> None:
         name = str(event.cell)
         if event.kind == "end":
-            self.bars.console.print(f"{event.cell}: {outcome(event.record)}", markup=False, highlight=False)
-            self.bars.update(self.tasks["all"], completed=event.done)
+            bars.console.print(f"{event.cell}: {outcome(event.record)}", markup=False, highlight=False)
+            bars.update(self.tasks["all"], completed=event.done)
             if name in self.tasks:
-                self.bars.remove_task(self.tasks.pop(name))
+                bars.remove_task(self.tasks.pop(name))
             return
         if name not in self.tasks:
-            self.tasks[name] = self.bars.add_task(name, total=1.0)
+            self.tasks[name] = bars.add_task(name, total=1.0)
         text = f"{event.cell} {event.message}".rstrip()
-        self.bars.update(self.tasks[name], completed=event.fraction, description=text)
+        bars.update(self.tasks[name], completed=event.fraction, description=text)
 
 
 def outcome(record: dict[str, Any] | None) -> str:

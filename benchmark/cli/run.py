@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.cli.arguments import add_data, add_json, add_plugin, add_set, add_verb, data_root, names
+from benchmark.errors import UserError
 
 EXAMPLES = """  python -m benchmark run --method kriging --task cont_3
   python -m benchmark run --method mean,nearest --task cont_1,cont_3 --dataset all --profile smoke
@@ -90,7 +91,7 @@ def _engine(arguments: argparse.Namespace) -> Any:
     from benchmark.running.slurm import execute_on_cluster
 
     if not shutil.which("sbatch"):
-        raise ValueError(
+        raise UserError(
             "--executor slurm: no `sbatch` here; run this on a node of the cluster, or use --executor local"
         )
     parameters = read_yaml(arguments.cluster) if arguments.cluster else {}
@@ -107,7 +108,7 @@ def make_request(arguments: argparse.Namespace) -> Any:
             values[f"{key}s"] = names(getattr(arguments, key))
     missing = [key for key in ("methods", "tasks") if key not in values]
     if missing:
-        raise ValueError(f"--{missing[0][:-1]} is missing; name one, or all, or a --suite")
+        raise UserError(f"--{missing[0][:-1]} is missing; name one, or all, or a --suite")
     if arguments.seed:
         values["seeds"] = tuple(_seed(s) for s in names(arguments.seed))
     given = {"profile": arguments.profile, "samples": arguments.samples}
@@ -131,7 +132,7 @@ def make_requests(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _seed(text: str) -> int:
     if not text.isdigit():
-        raise ValueError(f"--seed: expected numbers like 0,1,2, got {text!r}")
+        raise UserError(f"--seed: expected numbers like 0,1,2, got {text!r}")
     return int(text)
 
 

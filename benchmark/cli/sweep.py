@@ -44,8 +44,10 @@ def add(verbs: argparse._SubParsersAction) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     from benchmark.cli.progress import Progress
+    from benchmark.running.pool import check_device
     from benchmark.tools.sweep import parse_values, sweep
 
+    check_device(arguments.device)
     request, values = make_request(arguments), parse_values(arguments.vary)
     trials, code = [], 0
     with Progress(arguments.json) as progress:

@@ -103,9 +103,8 @@ class Dataset(ABC):
             with torch.no_grad():
                 tiles[k] = self.simulate(split, range(k * self.tile, (k + 1) * self.tile), frames, device, dtype)
         pick = [(tiles[i // self.tile], i % self.tile) for i in indices]
-        u = torch.stack([u[j] for (u, _), j in pick])
-        static = None if pick[0][0][1] is None else torch.stack([c[j] for (_, c), j in pick])
-        return u, static
+        static = [c[j] for (_, c), j in pick if c is not None]
+        return torch.stack([u[j] for (u, _), j in pick]), torch.stack(static) if static else None
 
     @abstractmethod
     def simulate(

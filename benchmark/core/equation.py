@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from functools import reduce
+from operator import add
 from typing import ClassVar
 
 import torch
@@ -57,23 +59,20 @@ class Equation(ABC):
 
     def residual(self, u: Tensor, static: Tensor | None, grid: Grid) -> Tensor:
         """Left-hand side on the grid (B, T', H', W'): at truncation level for a true solution."""
-        total = 0
-        for term in self.terms(u, static, grid).values():
-            total = total + term
-        return total
+        return reduce(add, self.terms(u, static, grid).values())
 
     def relative_residual(self, u: Tensor, static: Tensor | None, grid: Grid) -> Tensor:
         """||sum of terms|| / sum of ||term|| for each trajectory (B,), between 0 and 1; 0 where every term vanishes."""
         terms = [t.flatten(1) for t in self.terms(u, static, grid).values()]
-        size = sum(t.norm(dim=1) for t in terms)
-        return sum(terms).norm(dim=1) / size.clamp(min=torch.finfo(size.dtype).tiny)
+        size = reduce(add, (t.norm(dim=1) for t in terms))
+        return reduce(add, terms).norm(dim=1) / size.clamp(min=torch.finfo(size.dtype).tiny)
 
     def pointwise(self, fields: Mapping[str, Tensor], static: Tensor | None, d: Autograd) -> dict[str, Tensor]:
         """Residuals at scattered points: the equation and the closure, each (N,)."""
-        total = sum(self.space_terms(fields, static, d).values())
+        terms = [*self.space_terms(fields, static, d).values()]
         if self.time_order:
-            total = total + d(fields[self.unknowns[0]], "t" * self.time_order)
-        return {"equation": total, **self.closure(fields, d)}
+            terms.append(d(fields[self.unknowns[0]], "t" * self.time_order))
+        return {"equation": reduce(add, terms), **self.closure(fields, d)}
 
     @abstractmethod
     def solve(self, first: Tensor, static: Tensor | None, grid: Grid) -> Tensor:

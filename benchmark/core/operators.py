@@ -21,9 +21,11 @@ class Derivative(Protocol):
 
     def __call__(self, u: Tensor, axes: str) -> Tensor:
         """d^n u / d(axes), e.g. axes = "x", "yy", "t"."""
+        ...
 
     def product(self, *factors: Tensor) -> Tensor:
         """A product of fields, without the aliases a grid would add."""
+        ...
 
 
 class Fourier:

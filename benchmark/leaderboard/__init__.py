@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmark.errors import UserError
 from benchmark.leaderboard import latex, markdown, page, tidy
 from benchmark.leaderboard.board import Leaderboard, read_leaderboard
 
@@ -64,7 +65,7 @@ def write_leaderboard(results: Path, profile: str, formats: Sequence[str], outpu
     for format in formats:
         _known(format)
     if output is None and len(formats) != 1:
-        raise ValueError(f"formats: expected exactly one without an output folder, got {', '.join(formats) or 'none'}")
+        raise UserError(f"formats: expected exactly one without an output folder, got {', '.join(formats) or 'none'}")
     board = read_leaderboard(results, profile)
     if output is None:
         return Written(render(board, formats[0]), (), board.problems)
@@ -73,7 +74,7 @@ def write_leaderboard(results: Path, profile: str, formats: Sequence[str], outpu
 
 def _known(format: str) -> str:
     if format not in _RENDERERS:
-        raise ValueError(f"format: expected one of {', '.join(FORMATS)}, got {format!r}")
+        raise UserError(f"format: expected one of {', '.join(FORMATS)}, got {format!r}")
     return format
 
 

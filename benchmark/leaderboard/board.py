@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmark.errors import UserError
 from benchmark.leaderboard.collect import Record, read_records
 from benchmark.leaderboard.columns import Column, build_column
 from benchmark.leaderboard.names import DATASETS, FAMILIES, METHODS, OTHER, TASKS, family_of, ordered
@@ -31,7 +32,7 @@ class Leaderboard:
 def read_leaderboard(results: Path, profile: str) -> Leaderboard:
     """Read every record of a profile and compare. Unreadable ones are in `problems` and stop nothing."""
     if profile not in PROFILES:
-        raise ValueError(f"profile: expected one of {', '.join(PROFILES)}, got {profile!r}")
+        raise UserError(f"profile: expected one of {', '.join(PROFILES)}, got {profile!r}")
     records, problems = read_records(Path(results), profile)
     methods = ordered((record.cell.method for record in records), METHODS)
     columns = _columns(records, methods)

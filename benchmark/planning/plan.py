@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from benchmark.core import Split
+from benchmark.errors import UserError
 from benchmark.planning.estimate import NOTHING, Estimate, estimate
 from benchmark.planning.registry import PluginError, near
 from benchmark.planning.request import Request
@@ -66,7 +67,7 @@ class _Counted:
 def cells_of(request: Request, resolver: Resolver) -> list[Cell]:
     """Cells that share a fit come one after another."""
     if request.profile not in PROFILES and not _known_profile(request, resolver):
-        raise ValueError(f"unknown profile {request.profile!r}{near(request.profile, PROFILES)}")
+        raise UserError(f"unknown profile {request.profile!r}{near(request.profile, PROFILES)}")
     names = product(
         resolver.names("datasets"), resolver.names("methods"), dict.fromkeys(request.seeds), resolver.names("tasks")
     )

@@ -14,14 +14,16 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from benchmark.errors import UserError
+
 KINDS = ("methods", "tasks", "datasets")
 
 
-class UnknownName(ValueError):
+class UnknownName(UserError):
     """A name that is not registered; the message has the nearest ones."""
 
 
-class PluginError(ValueError):
+class PluginError(UserError):
     """A plugin that cannot be loaded or clashes with a registered name."""
 
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from benchmark.errors import UserError
 from benchmark.planning.settings import parse_overrides, read_config
 
 
@@ -37,12 +38,12 @@ class Request:
         for name in ("samples", "jobs", "limit"):
             value = getattr(self, name)
             if value is not None and value < 1:
-                raise ValueError(f"{name}: expected 1 or more, got {value}")
+                raise UserError(f"{name}: expected 1 or more, got {value}")
         if self.time_limit is not None and self.time_limit <= 0:
-            raise ValueError(f"time limit: expected more than 0 seconds, got {self.time_limit}")
+            raise UserError(f"time limit: expected more than 0 seconds, got {self.time_limit}")
         for name in ("methods", "tasks", "datasets", "seeds"):
             if not getattr(self, name):
-                raise ValueError(f"{name}: expected at least one")
+                raise UserError(f"{name}: expected at least one")
 
     def changes(self) -> dict[str, Any]:
         """Every override as a dotted key."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.core import Dataset, Method, Split, Task
+from benchmark.errors import UserError
 from benchmark.planning.registry import PluginError, Registry, near, registry
 from benchmark.planning.request import Request
 from benchmark.planning.settings import SettingsError, digest, has, keys, plain, resolve, without
@@ -21,7 +22,7 @@ from benchmark.records.record import SCORER_VERSION, Cell
 FIT = "fit.json"  # written last: with it a fit is whole
 
 
-class NoProfile(ValueError):
+class NoProfile(UserError):
     """A method or dataset without settings for the profile."""
 
 
@@ -120,7 +121,7 @@ class Resolver:
         if self.request.profile not in cls.profiles:
             raise NoProfile(f"{name} has no settings for profile {self.request.profile!r}{_has(cls.profiles)}")
         settings = cls.profiles[self.request.profile]
-        return cls(resolve(settings, self._own(self._part("dataset"), settings), name))
+        return changed_dataset(cls, settings, self._own(self._part("dataset"), settings), name)
 
     def check_changes(self) -> None:
         """Every override must be a setting of something that was asked for."""
@@ -213,6 +214,20 @@ def check_method(method: Any, name: str, origin: str) -> type[Method]:
     if method.scope not in ("task", "dataset", "instance"):
         raise PluginError(f"{where}: expected scope task, dataset or instance, got {method.scope!r}")
     return method
+
+
+def changed_dataset(cls: type[Dataset], settings: Any, changes: Mapping[str, Any], name: str) -> Dataset:
+    """The dataset with the changes; those that its grid, its equation or its layout refuses are the user's mistake."""
+    dataset = cls(resolve(settings, changes, name))
+    if not changes:
+        return dataset
+    try:
+        dataset.grid(dataset.sizes.frames)
+        dataset.equation()
+        dataset.layout("train")
+    except ValueError as error:
+        raise SettingsError(f"{name}: {', '.join(changes)}: {error}") from error
+    return dataset
 
 
 def stored_data(dataset: Dataset, root: Path) -> dict[str, str]:

@@ -18,12 +18,13 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 import yaml
 
+from benchmark.errors import UserError
 from benchmark.planning.registry import near
 
 T = TypeVar("T")
 
 
-class SettingsError(ValueError):
+class SettingsError(UserError):
     """An override that cannot be applied; the message says what was expected."""
 
 

@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from benchmark.errors import UserError
 from benchmark.planning.registry import near, suite_files
 from benchmark.planning.request import Request
 from benchmark.planning.settings import read_yaml
@@ -37,7 +38,7 @@ def suite_path(name: str) -> Path:
     if name in known:
         return known[name]
     if not Path(name).is_file():
-        raise ValueError(f"unknown suite {name!r}{near(name, known)}; or give a YAML file")
+        raise UserError(f"unknown suite {name!r}{near(name, known)}; or give a YAML file")
     return Path(name)
 
 
@@ -46,10 +47,10 @@ def read_suite(path: Path) -> dict[str, Any]:
     values = read_yaml(path)
     unknown = [key for key in values if key not in KEYS]
     if unknown:
-        raise ValueError(f"{path}: unknown key {unknown[0]!r}; a suite has {', '.join(KEYS)}")
+        raise UserError(f"{path}: unknown key {unknown[0]!r}; a suite has {', '.join(KEYS)}")
     missing = [key for key in ("methods", "tasks", "datasets") if not values.get(key)]
     if missing:
-        raise ValueError(f"{path}: {missing[0]} is missing; a suite needs methods, tasks and datasets")
+        raise UserError(f"{path}: {missing[0]} is missing; a suite needs methods, tasks and datasets")
     lists = {key: _list(values[key], key, path) for key in ("methods", "tasks", "datasets", "seeds") if key in values}
     return {**lists, **{key: values[key] for key in ("profile", "samples") if key in values}}
 
@@ -58,7 +59,7 @@ def _list(value: Any, key: str, path: Path) -> tuple[Any, ...]:
     value = tuple(value) if isinstance(value, list) else (value,)
     kind = int if key == "seeds" else str
     if not all(isinstance(v, kind) and not isinstance(v, bool) for v in value):
-        raise ValueError(f"{path}: {key}: expected a list of {kind.__name__}, got {list(value)}")
+        raise UserError(f"{path}: {key}: expected a list of {kind.__name__}, got {list(value)}")
     return value
 
 
@@ -90,10 +91,10 @@ def read_study(path: Path) -> Study | None:
     if variants is None:
         return None
     if not isinstance(variants, dict) or not variants:
-        raise ValueError(f"{path}: variants: expected a mapping of name: settings, got {variants!r}")
+        raise UserError(f"{path}: variants: expected a mapping of name: settings, got {variants!r}")
     for name, changes in variants.items():
         if not NAME.fullmatch(str(name)):
-            raise ValueError(f"{path}: variants: expected a name of letters, digits, '_', '.' and '-', got {name!r}")
+            raise UserError(f"{path}: variants: expected a name of letters, digits, '_', '.' and '-', got {name!r}")
         if not isinstance(changes, dict) or any(isinstance(value, dict) for value in changes.values()):
-            raise ValueError(f"{path}: {name}: expected dotted settings like dataset.sizes.frames: 5, got {changes!r}")
+            raise UserError(f"{path}: {name}: expected dotted settings like dataset.sizes.frames: 5, got {changes!r}")
     return Study(path.stem, str(values.get("title", path.stem)), {str(name): c for name, c in variants.items()})

@@ -13,6 +13,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmark.errors import FileError
+
 SCHEMA = 1
 SCORER_VERSION = 1  # raise it when a metric's definition or value changes
 PROFILES = ("smoke", "laptop", "paper")
@@ -36,7 +38,7 @@ class Cell:
         return f"{self.method} x {self.task} x {self.dataset} ({self.profile}, seed {self.seed})"
 
 
-class RecordError(ValueError):
+class RecordError(FileError):
     """A record file that cannot be read; the message names the file and the remedy."""
 
 

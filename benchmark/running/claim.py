@@ -6,12 +6,13 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from benchmark.errors import FileError
 from benchmark.records.record import RecordError, read_record
 
 MEMORY_MESSAGES = ("not enough memory", "DefaultCPUAllocator", "CUDA out of memory", "Cannot allocate memory")
 
 
-class FolderError(ValueError):
+class FolderError(FileError):
     """A folder that cannot be written; the message names it and the remedy."""
 
 

@@ -28,6 +28,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from benchmark.core import Method, Run, TrajectorySet
+from benchmark.errors import FileError
 from benchmark.planning.resolve import FIT, Resolved
 from benchmark.records.record import write_json
 from benchmark.running import locks
@@ -150,4 +151,4 @@ def _load(folder: Path, device: torch.device) -> dict[str, Tensor]:
     try:
         return load_file(path, device=str(device))
     except (OSError, SafetensorError) as error:
-        raise ValueError(f"{path}: cannot be read ({error}); run again with --overwrite") from error
+        raise FileError(f"{path}: cannot be read ({error}); run again with --overwrite") from error

@@ -2,7 +2,8 @@
 
 POSIX record locks (`fcntl.lockf`): the kernel drops them when the holder ends, however it ends, and a forked child does
 not inherit them. They exclude processes, not threads: a process takes a path once at a time. The file is removed on
-release, so a clean run leaves none behind.
+release, so a clean run leaves none behind. (The package `filelock` leaves its files in place and counts on nobody
+removing them, and waits by polling; that is why these few lines are our own.)
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from benchmark.errors import UserError
 from benchmark.planning.plan import PlannedCell
 from benchmark.planning.request import Request
 from benchmark.planning.resolve import run_folder
@@ -70,9 +71,9 @@ def check_device(name: str) -> None:
     try:
         kind = torch.device(name).type
     except RuntimeError as error:
-        raise ValueError(f"device: expected auto, cpu, cuda or cuda:1, got {name!r}") from error
+        raise UserError(f"device: expected auto, cpu, cuda or cuda:1, got {name!r}") from error
     if kind == "cuda" and not torch.cuda.is_available():
-        raise ValueError(f"device {name}: torch finds no GPU here; use auto or cpu")
+        raise UserError(f"device {name}: torch finds no GPU here; use auto or cpu")
 
 
 def threads_per_worker(jobs: int) -> int:

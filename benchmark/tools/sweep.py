@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from benchmark.errors import UserError
 from benchmark.planning.registry import near
 from benchmark.planning.request import Request
 from benchmark.planning.resolve import Resolved, Resolver
@@ -143,6 +144,6 @@ class _Tried:
 
 def _check(cell: Resolved) -> None:
     if cell.unsupported:
-        raise ValueError(f"{cell.cell}: {cell.unsupported}")
+        raise UserError(f"{cell.cell}: {cell.unsupported}")
     if cell.task.family == "long_range":
-        raise ValueError(f"{cell.cell.task}: `valid` has no long trajectories; choose on a forward task")
+        raise UserError(f"{cell.cell.task}: `valid` has no long trajectories; choose on a forward task")

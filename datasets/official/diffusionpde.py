@@ -21,7 +21,7 @@ import numpy as np
 from scipy.io import loadmat, whosmat
 
 from benchmark.core import Dataset
-from datasets.layout import DataError
+from datasets.layout import DataError, stored_array
 from datasets.official.parts import (
     KEYS,
     Block,
@@ -76,7 +76,7 @@ def _variables(path: Path, keys: list[str]) -> Iterator[Mapping[str, Any]]:
     """Arrays that can be sliced along the samples."""
     if h5py.is_hdf5(path):
         with open_hdf5(path) as file:
-            yield {key: Reversed(file[key]) for key in keys}
+            yield {key: Reversed(stored_array(file, key)) for key in keys}
     else:
         arrays = {}
         for key in keys:

@@ -153,7 +153,7 @@ def _is_imported(path: Path, recipe: dict[str, Any]) -> bool:
     if not path.exists():
         return False
     with open_checked(path) as file:
-        return file.attrs["source"] == "official" and json.loads(file.attrs["recipe"]) == recipe
+        return file.attrs["source"] == "official" and json.loads(str(file.attrs["recipe"])) == recipe
 
 
 def _import_split(

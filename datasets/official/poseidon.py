@@ -15,7 +15,7 @@ import h5py
 import numpy as np
 
 from benchmark.core import Dataset
-from datasets.layout import DataError
+from datasets.layout import DataError, stored_array
 from datasets.official.parts import (
     KEYS,
     Block,
@@ -45,8 +45,8 @@ class SolutionPart:
 
     def blocks(self, start: int, stop: int, frames: slice) -> Iterator[Block]:
         with ExitStack() as stack:
-            u = stack.enter_context(open_hdf5(self.path))["solution"]
-            c = stack.enter_context(open_hdf5(self.speed))["c"] if self.speed else None
+            u = stored_array(stack.enter_context(open_hdf5(self.path)), "solution")
+            c = stored_array(stack.enter_context(open_hdf5(self.speed)), "c") if self.speed else None
             length = len(range(*frames.indices(u.shape[1])))
             for i, j in block_ranges(start, stop, length * self.resolution**2):
                 with readable(self.path):

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from benchmark.core import Split
-from datasets.layout import Field, locate_fields
+from datasets.layout import Field, locate_fields, stored_array
 from datasets.official.parts import BLOCK_BYTES
 from datasets.store import open_checked
 
@@ -102,7 +102,7 @@ def check_statistics(dataset: str, paths: Mapping[Split, Path]) -> tuple[Statist
 
 def _describe(path: Path) -> tuple[list[float], dict[str, Field]]:
     with open_checked(path) as file:
-        return file["dimensions/time"][:].tolist(), locate_fields(file, path)
+        return stored_array(file, "dimensions/time")[:].tolist(), locate_fields(file, path)
 
 
 def _runs(path: Path, values: Field) -> Iterator[np.ndarray]:

@@ -95,7 +95,9 @@ class _Tanh(Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None]:
+    def backward(  # pyright: ignore[reportIncompatibleMethodOverride]  # the decorator is untyped
+        ctx: Any, *gradients: Tensor
+    ) -> tuple[Tensor, Tensor, None]:
         (g,), (z, s), axes = gradients, ctx.saved_tensors, ctx.axes
         slope = 1 - s * s
         curve, bend = -2 * s * slope, slope * (4 * s * s - 2 * slope)

@@ -14,9 +14,9 @@ from methods.pinn.jets import Axes, tanh
 
 def start(sizes: Sequence[int], count: int, seed: int) -> Tensor:
     """The weights of `count` networks (B, P), all alike: an instance must not depend on its place in a batch."""
-    network = fnn(sizes, "tanh", seed)
-    nn.init.zeros_(network.linears[-1].weight)  # the answer starts from what is known: a frame stands still
-    parts = [torch.cat([layer.weight.detach().T.flatten(), layer.bias.detach()]) for layer in network.linears]
+    layers = [layer for layer in fnn(sizes, "tanh", seed).modules() if isinstance(layer, nn.Linear)]
+    nn.init.zeros_(layers[-1].weight)  # the answer starts from what is known: a frame stands still
+    parts = [torch.cat([layer.weight.detach().T.flatten(), layer.bias.detach()]) for layer in layers]
     return torch.cat(parts).repeat(count, 1)
 
 

@@ -55,8 +55,13 @@ class Lookup:
     def __call__(self, u: Tensor, axes: str) -> Tensor:
         for name, field in self.fields.items():
             if field is u:
-                return self._rows[name][self._place[axes]] if name in self._rows else self.slices.derivative(u, axes)
+                return self._read(name, u, axes)
         raise ValueError("pinn: the equation differentiates something that is not one of its unknowns")
+
+    def _read(self, name: str, u: Tensor, axes: str) -> Tensor:
+        if self.slices is None or name in self._rows:
+            return self._rows[name][self._place[axes]]
+        return self.slices.derivative(u, axes)
 
     def product(self, *factors: Tensor) -> Tensor:
         return reduce(mul, factors) if self.slices is None else self.slices.product(*factors)

@@ -14,7 +14,7 @@ import torch
 
 from methods.blocks.networks.neighbourhood import neighbourhood_attention
 from methods.blocks.networks.tiles import Triple
-from tests.speed.measure import interleaved, report, warn_if_busy
+from tests.speed.measure import interleaved, parser, report, warn_if_busy
 
 KERNEL = (2, 7, 7)
 GRIDS: list[Triple] = [(4, 8, 8), (4, 16, 16), (10, 16, 16)]
@@ -34,6 +34,7 @@ def attend(grid: Triple, heads: int, backend: str, backward: bool) -> Callable[[
 
 
 def main() -> None:
+    parser(__doc__).parse_args()
     warn_if_busy()
     warnings.filterwarnings("ignore", module="torch|natten")
     torch.set_num_threads(1)

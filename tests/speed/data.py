@@ -1,4 +1,4 @@
-"""Speed and memory of the datasets: `python -m tests.speed.data` (three minutes; `--quick` skips the large files).
+"""Speed and memory of the datasets: `python -m tests.speed.data` (three minutes).
 
 Solvers against the bare transforms they need, generation of the laptop profile from nothing, the reader against a
 DataLoader over h5py, and the resident memory of paper-size generation and reading.
@@ -26,7 +26,7 @@ from datasets.layout import recipe, split_path
 from datasets.navier_stokes import NavierStokes
 from datasets.store import StoredTrajectories, open_split
 from datasets.writer import SplitWriter
-from tests.speed.measure import interleaved, report, warn_if_busy
+from tests.speed.measure import interleaved, parser, report, sized, warn_if_busy
 
 BATCH, N = 64, 64
 
@@ -63,9 +63,9 @@ def solver_rows() -> list[tuple[str, float, str]]:
 
 def generation_rows(root: Path) -> list[tuple[str, float, str]]:
     began = time.perf_counter()
-    command = [sys.executable, "-m", "benchmark", "data", "generate", "all", "--profile", "laptop", "--data", str(root)]
-    subprocess.run(command, check=True, capture_output=True)
-    return [("data generate all --profile laptop, seconds", time.perf_counter() - began, "<= 60")]
+    what = ["data", "generate", "all", "--profile", sized("laptop", "smoke")]
+    subprocess.run([sys.executable, "-m", "benchmark", *what, "--data", str(root)], check=True, capture_output=True)
+    return [(f"{' '.join(what)}, seconds", time.perf_counter() - began, "<= 60")]
 
 
 class PerSample(torch.utils.data.Dataset):
@@ -82,7 +82,7 @@ class PerSample(torch.utils.data.Dataset):
         return torch.from_numpy(self.file[self.name][index])
 
 
-def reader_rows(root: Path, runs: int = 1024) -> list[tuple[str, float, str]]:
+def reader_rows(root: Path, runs: int = sized(1024, 32)) -> list[tuple[str, float, str]]:
     """Shuffled batches of 16 out of 20 x 128^2 trajectories, warm."""
     dataset = NavierStokes(replace(NavierStokes.profiles["paper"], sizes=Sizes(128, 20, runs, 1, 1)))
     path = split_path(dataset, "train", root)
@@ -104,7 +104,7 @@ def memory_rows(root: Path) -> list[tuple[str, float, str]]:
     """Peak resident memory of a process that generates, and of one that reads, 3.4 GB of paper-size trajectories."""
     peaks = {}
     for what in ("generate", "read"):
-        command = [sys.executable, "-m", "tests.speed.data", "--child", what, str(root)]
+        command = [sys.executable, "-m", "tests.speed.data", "--child", what, str(root), *sized([], ["--quick"])]
         peaks[what] = float(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1])
     return [
         ("paper-size generation, peak resident GB (parent and largest worker)", peaks["generate"], "<= 3"),
@@ -113,7 +113,7 @@ def memory_rows(root: Path) -> list[tuple[str, float, str]]:
 
 
 def child(what: str, root: Path) -> None:
-    dataset = NavierStokes(replace(NavierStokes.profiles["paper"], sizes=Sizes(128, 20, 2560, 1, 1), seed=1))
+    dataset = NavierStokes(replace(NavierStokes.profiles["paper"], sizes=Sizes(128, 20, sized(2560, 32), 1, 1), seed=1))
     if what == "generate":
         ensure_data(dataset, root, ("train",))
     else:
@@ -124,18 +124,15 @@ def child(what: str, root: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="leave out the large files")
-    parser.add_argument("--child", nargs=2, metavar=("WHAT", "DIR"), help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
+    options = parser(__doc__)
+    options.add_argument("--child", nargs=2, metavar=("WHAT", "DIR"), help=argparse.SUPPRESS)
+    arguments = options.parse_args()
     if arguments.child:
         return child(arguments.child[0], Path(arguments.child[1]))
     warn_if_busy()
     with tempfile.TemporaryDirectory(dir=os.environ.get("BENCHMARK_DATA")) as folder:
-        rows = solver_rows() + generation_rows(Path(folder))
-        if not arguments.quick:
-            rows += reader_rows(Path(folder)) + memory_rows(Path(folder))
-    report(rows)
+        root = Path(folder)
+        report(solver_rows() + generation_rows(root) + reader_rows(root) + memory_rows(root))
 
 
 if __name__ == "__main__":

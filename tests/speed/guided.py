@@ -7,7 +7,6 @@ step. Then, with a prior trained for so many steps (0: skip), the error and time
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,11 +23,13 @@ from methods.blocks.diffusion.guidance import Term, sample_guided
 from methods.diffusionpde.method import DiffusionPDE
 from methods.diffusionpde.settings import LAPTOP, Settings
 from tests.methods.small import generators, load
-from tests.speed.measure import interleaved, report, warn_if_busy
+from tests.speed.measure import interleaved, parser, report, sized, warn_if_busy
 
-STEPS = 10  # of the sampler, for the ratio
-PAIRS = 16
-OBSERVATION = (0.25, 0.5, 0.75, 1.0)  # factors on the weights that every loop may choose from, on `valid`
+STEPS = sized(10, 2)  # of the sampler, for the ratio
+PAIRS = sized(16, 2)
+OBSERVATION = sized(
+    (0.25, 0.5, 0.75, 1.0), (0.5, 1.0)
+)  # factors on the weights that every loop may choose from, on `valid`
 
 
 class Scored(NamedTuple):
@@ -149,13 +150,15 @@ def fast_setting(method: DiffusionPDE, truth: Trajectories, problem: Problem, no
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--fit", type=int, default=0, metavar="STEPS", help="train the prior and compare errors")
-    parser.add_argument("--steps", type=int, default=200, help="of the slow loop in that comparison")
-    arguments = parser.parse_args()
+    options = parser(__doc__)
+    options.add_argument(
+        "--fit", type=int, default=sized(0, 1), metavar="STEPS", help="train the prior and compare errors"
+    )
+    options.add_argument("--steps", type=int, default=sized(200, 2), help="of the slow loop in that comparison")
+    arguments = options.parse_args()
     warn_if_busy()
     torch.set_num_threads(1)
-    train, valid = navier_stokes(1024 if arguments.fit else 32, PAIRS)
+    train, valid = navier_stokes(sized(1024, 32) if arguments.fit else 32, PAIRS)
     method = prior(train, valid, max(1, arguments.fit))
     problem = registry().load("tasks", "cont_3").observe(valid, generators(len(valid)))
     noise = torch.randn(valid.u.shape, generator=torch.Generator().manual_seed(0))

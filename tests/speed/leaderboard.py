@@ -21,8 +21,9 @@ from benchmark.leaderboard import FORMATS
 from benchmark.leaderboard.names import DATASETS, METHODS, TASKS
 from benchmark.records.record import Cell, new_record
 from tests.benchmark.leaderboard.synthetic import COST, PROVENANCE, score
+from tests.speed.measure import parser, sized
 
-BOUND, RECORDS, SECONDARY, TRAJECTORIES = 2.0, 5000, 29, 32
+BOUND, RECORDS, SECONDARY, TRAJECTORIES = 2.0, sized(5000, 60), 29, 32
 SETTINGS = {part: {f"key_{i}": 0.5 * i for i in range(12)} for part in ("dataset", "evaluation", "method", "task")}
 MACHINE = {"packages": {f"package_{i}": "1.2.3" for i in range(8)}, "hardware": {"cpu": "a processor", "cores": 2}}
 PROGRAM = """
@@ -65,9 +66,10 @@ def _processor() -> float:
 
 
 def main() -> None:
+    parser(__doc__).parse_args()
     with tempfile.TemporaryDirectory() as folder:
         fill(Path(folder))
-        times = {format: min(seconds(Path(folder), format) for _ in range(3)) for format in FORMATS}
+        times = {format: min(seconds(Path(folder), format) for _ in range(sized(3, 1))) for format in FORMATS}
     print(f"{RECORDS} records; bound {BOUND} s")
     print(f"{'format':<8}{'seconds':>9}{'ratio':>8}{'processor seconds':>20}")
     for format, (wall, processor) in times.items():

@@ -17,16 +17,20 @@ from methods.blocks.regression import relative_l2
 from methods.fno import FNO, SMOKE, Architecture
 from tasks.observation import FWD_FULL
 from tests.methods.small import generators, load
+from tests.speed.measure import parser, sized
 
-TRAIN, MODES, STEPS = 512, 10, 400
-STUDIES = {"train": (16, 64, 256, 512), "modes": (2, 4, 6, 10), "steps": (50, 100, 200, 400)}
+TRAIN, MODES, STEPS = sized((512, 10, 400), (8, 2, 2))
+STUDIES = sized(
+    {"train": (16, 64, 256, 512), "modes": (2, 4, 6, 10), "steps": (50, 100, 200, 400)},
+    {"train": (4, 8), "modes": (2, 4), "steps": (1, 2)},
+)
 
 
 @cache
 def data(split: str) -> Trajectories:
     cls = registry().load("datasets", "kolmogorov")
     settings = cls.profiles["smoke"]
-    sizes = replace(settings.sizes, train=TRAIN, valid=64)
+    sizes = replace(settings.sizes, train=TRAIN, valid=sized(64, 4))
     return load(cls(replace(settings, sizes=sizes, clips_per_run=1)), split)
 
 
@@ -43,6 +47,7 @@ def error(train: int = TRAIN, modes: int = MODES, steps: int = STEPS) -> float:
 
 
 def main() -> None:
+    parser(__doc__).parse_args()
     torch.set_num_threads(1)
     valid = data("valid")
     still = relative_l2(valid.u[:, :1].expand_as(valid.u), valid.u, steady=False).mean()

@@ -19,14 +19,14 @@ from methods.blocks.learned import Learned
 from methods.blocks.training.examples import Observed
 from tasks.observation import FWD_FULL
 from tests.methods.small import generators, load
-from tests.speed.measure import interleaved, report, warn_if_busy
+from tests.speed.measure import interleaved, parser, report, sized, warn_if_busy
 
 
 @cache
 def data() -> Trajectories:
     cls = registry().load("datasets", "kolmogorov")
     settings = cls.profiles["laptop"]
-    sizes = replace(settings.sizes, train=32, long_frames=None)
+    sizes = replace(settings.sizes, train=sized(32, 8), long_frames=None)
     return load(cls(replace(settings, sizes=sizes, clips_per_run=1, burn_in=1.0)), "train")
 
 
@@ -53,12 +53,13 @@ def step(method: Learned, batch: int = 8) -> Callable[[], object]:
 
 
 def predict(method: Learned, size: int) -> Callable[[], object]:
-    """All 32, `size` at a time."""
+    """All of them, `size` at a time."""
     problem = FWD_FULL.observe(data(), generators(len(data())))
     return lambda: [method.predict(problem[i : i + size], 0) for i in range(0, len(problem), size)]
 
 
 def main() -> None:
+    parser(__doc__).parse_args()
     warn_if_busy()
     torch.set_num_threads(1)
     rows = []
@@ -67,7 +68,11 @@ def main() -> None:
         assert method.settings.chunk >= len(data())
         times = interleaved({"together": predict(method, len(data())), "one by one": predict(method, 1)}, repeats=5)
         rows.append(
-            (f"{name}: 32 predictions together over one by one", times["one by one"] / times["together"], ">= 1")
+            (
+                f"{name}: {len(data())} predictions together over one by one",
+                times["one by one"] / times["together"],
+                ">= 1",
+            )
         )
     times = interleaved({name: step(fitted(name)) for name in ("fno", "pino")}, repeats=5)
     rows.append(("a step of pino over one of fno", times["pino"] / times["fno"], "<= 1.6"))

@@ -10,15 +10,15 @@ own scheme with a quarter of the time step.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-from tests.speed.measure import report, warn_if_busy
+from tests.speed.measure import parser, report, sized, warn_if_busy
 
+CASES = ("navier_stokes", "kolmogorov")
 OURS = """
 import json, sys, time, torch
 torch.set_num_threads(1)
@@ -95,16 +95,23 @@ def measure(python: str, program: str, case: str, batch: int, rounds: int) -> tu
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--peer", required=True, metavar="PYTHON", help="interpreter with exponax installed")
-    arguments = parser.parse_args()
+    options = parser(__doc__)
+    options.add_argument("--peer", metavar="PYTHON", help="interpreter with exponax installed")
+    peer = options.parse_args().peer
     warn_if_busy()
+    batch, rounds = sized((8, 5), (2, 1))
+    if peer is None:
+        for case in CASES:
+            speed, error = measure(sys.executable, OURS, case, batch, rounds)
+            print(f"{case}: {speed:.1f} trajectories/s (error {error:.1e})")
+        print("nothing to compare with: `pip install exponax` in another environment and name its --peer PYTHON")
+        return
     rows = []
-    for case, batch in (("navier_stokes", 8), ("kolmogorov", 8)):
+    for case in CASES:
         ours, theirs = [], []
         for _ in range(3):  # take turns
-            ours.append(measure(sys.executable, OURS, case, batch, 5))
-            theirs.append(measure(arguments.peer, THEIRS, case, batch, 5))
+            ours.append(measure(sys.executable, OURS, case, batch, rounds))
+            theirs.append(measure(peer, THEIRS, case, batch, rounds))
         (our_speed, our_error), (peer_speed, peer_error) = (sorted(side)[1] for side in (ours, theirs))
         print(
             f"{case}: {our_speed:.1f} trajectories/s (error {our_error:.1e}), peer {peer_speed:.1f} ({peer_error:.1e})"

@@ -19,9 +19,9 @@ from methods.pinn.method import Settings, make_answer
 from methods.pinn.network import start
 from methods.pinn.optimise import Schedule, optimise
 from methods.pinn.points import Sampling
-from tests.speed.measure import interleaved, report, warn_if_busy
+from tests.speed.measure import interleaved, parser, report, sized, warn_if_busy
 
-SLICES, SITES, STEPS, INSTANCES = 2, 32 * 32, 10, 2
+SLICES, SITES, STEPS, INSTANCES = 2, 32 * 32, sized(10, 2), 2
 POINTS = SLICES * SITES
 SETTINGS = Settings(64, 4, sampling=Sampling(SLICES, SLICES, 10**6), exact=False, window=8)
 
@@ -87,6 +87,7 @@ def _wave_vectors(count: int) -> torch.Tensor:
 
 
 def main() -> None:
+    parser(__doc__).parse_args()
     warn_if_busy()
     problem = make_problem()
     times = interleaved({"deepxde": deepxde_model(problem), "ours": ours(problem)}, repeats=5)

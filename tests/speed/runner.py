@@ -6,7 +6,6 @@ itself adds (data, scoring, record, messages); the whole command also pays for s
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import time
 from pathlib import Path
@@ -14,7 +13,7 @@ from pathlib import Path
 from benchmark.planning.plan import plan
 from benchmark.planning.request import Request
 from benchmark.running.pool import Event, execute
-from tests.speed.measure import report, warn_if_busy
+from tests.speed.measure import parser, report, sized, warn_if_busy
 
 PLUGIN = """
 import time
@@ -27,7 +26,7 @@ class Settings:
     seconds: float = 60.0
 
 class Slow(Method):
-    profiles = {{"laptop": Settings({seconds})}}
+    profiles = {{"laptop": Settings({seconds}), "smoke": Settings({seconds})}}
     def fit(self, train, valid, tasks, seed, run):
         began = time.perf_counter()
         while time.perf_counter() - began < self.settings.seconds / 2:
@@ -44,15 +43,16 @@ METHODS = {{"slow": Slow}}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=60.0)
-    seconds = parser.parse_args().seconds
+    options = parser(__doc__)
+    options.add_argument("--seconds", type=float, default=sized(60.0, 0.5))
+    seconds = options.parse_args().seconds
     warn_if_busy()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "slow.py").write_text(PLUGIN.format(seconds=seconds))
         places = {kind: folder / kind for kind in ("results", "runs", "data")}
-        request = Request(("slow",), ("cont_1", "cont_3"), plugins=(folder / "slow.py",), **places)
+        profile, plugins = sized("laptop", "smoke"), (folder / "slow.py",)
+        request = Request(("slow",), ("cont_1", "cont_3"), profile=profile, plugins=plugins, **places)
         moments: dict[tuple[str, str], float] = {}
 
         def note(event: Event) -> None:

@@ -17,10 +17,11 @@ from benchmark.core import Grid, Prediction, Problem, Trajectories
 from benchmark.core.equation import Equation
 from benchmark.core.operators import Derivative, Fourier
 from benchmark.scoring.metrics import score
+from tests.speed.measure import parser, sized
 
 BOUND = 5.0  # seconds
 REPEATS = 3
-TRAJECTORIES, FRAMES, SIZE = 100, 20, 128
+TRAJECTORIES, FRAMES, SIZE = sized((100, 20, 128), (4, 4, 16))
 
 
 class Heat(Equation):
@@ -68,6 +69,7 @@ def seconds(equation: Equation, boundary: str) -> list[float]:
 
 
 def main() -> None:
+    parser(__doc__).parse_args()
     torch.set_num_threads(2)
     print(f"{'case':<24}{'best s':>8}{'worst s':>9}{'bound':>7}{'ratio':>7}{'load':>7}")
     for equation, boundary in ((Heat(), "periodic"), (Heat(), "absorbing"), (Vorticity(), "periodic")):

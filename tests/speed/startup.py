@@ -5,10 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from tests.speed.measure import interleaved, report, warn_if_busy
+from tests.speed.measure import interleaved, parser, report, warn_if_busy
 
 
 def main() -> None:
+    parser(__doc__).parse_args()
     warn_if_busy()
 
     def command(*arguments: str):

@@ -8,7 +8,6 @@ training   FLOP rate of a step over that of one matrix product; where it is lost
 
 from __future__ import annotations
 
-import argparse
 import resource
 import time
 from collections.abc import Callable
@@ -23,7 +22,7 @@ from methods.blocks.diffusion.edm import Denoiser, Edm, denoising_loss, noise_le
 from methods.blocks.training.optimiser import make_optimisers
 from methods.videopde.method import LAPTOP, Settings, VideoPDE, parameter_groups, prepared
 from methods.videopde.model import HVDiT
-from tests.speed.measure import interleaved, report, warn_if_busy
+from tests.speed.measure import interleaved, parser, report, sized, warn_if_busy
 
 VIDEO = (8, 32, 32)
 KINDS = {
@@ -123,18 +122,21 @@ def paper() -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--paper", action="store_true")
-    parser.add_argument("--compile", action="store_true")
-    options = parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("--paper", action="store_true")
+    arguments.add_argument("--compile", action="store_true")
+    options = arguments.parse_args()
     warn_if_busy()
     torch.set_num_threads(1)
     if options.paper:
         return paper()
-    batch = LAPTOP.training.batch
+    batch = sized(LAPTOP.training.batch, 2)
     if options.compile:
         return report(compiling(batch))
-    rows = [(f"sampling, batch {n}: loop over prepared", sampling(n, 6), ">= 1.3") for n in (1, 4, 16)]
+    rows = [
+        (f"sampling, batch {n}: loop over prepared", sampling(n, sized(6, 2)), ">= 1.3")
+        for n in sized((1, 4, 16), (1, 2))
+    ]
     step, a = training_step(LAPTOP, VIDEO, batch), torch.randn(1024, 1024)
     times = interleaved({"step": step, "product": lambda: a @ a}, repeats=9)
     rate = flops(step) / times["step"] / (2 * 1024**3 / times["product"])

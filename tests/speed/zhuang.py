@@ -16,16 +16,21 @@ from benchmark.planning.registry import registry
 from methods.blocks.diffusion.edm import sample
 from methods.zhuang.method import LAPTOP, Zhuang
 from tests.methods.small import generators, load
-from tests.speed.measure import interleaved, report, warn_if_busy
+from tests.speed.measure import interleaved, parser, report, sized, warn_if_busy
 
 
 def main() -> None:
+    parser(__doc__).parse_args()
     warn_if_busy()
     torch.set_num_threads(1)
     cls = registry().load("datasets", "navier_stokes")
     profile = cls.profiles["laptop"]
     data = load(cls(replace(profile, sizes=replace(profile.sizes, train=16))), "train")
-    settings = replace(LAPTOP, training=replace(LAPTOP.training, seconds=None, steps=20, validations=0))
+    settings = replace(
+        LAPTOP,
+        edm=replace(LAPTOP.edm, steps=sized(LAPTOP.edm.steps, 2)),
+        training=replace(LAPTOP.training, seconds=None, steps=sized(20, 2), validations=0),
+    )
     method = Zhuang(settings).fit(data, data, [], 0, Run())
     seen = registry().load("tasks", "cont_3").observe(data[:1], generators(1))
     y = method.normaliser_.encode_seen(seen.values, seen.mask).movedim(-1, 2)

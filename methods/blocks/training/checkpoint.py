@@ -20,6 +20,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from benchmark.errors import FileError
+
 PREFIX = "checkpoint-"
 
 Weights = dict[str, Tensor]
@@ -77,7 +79,7 @@ def load(path: Path) -> tuple[dict[str, Weights], dict[str, Any]]:
         weights = {file.stem: load_file(file) for file in path.glob("*.safetensors")}
         return weights, torch.load(path / "state.pt", map_location="cpu", weights_only=True)
     except (OSError, SafetensorError, UnpicklingError, RuntimeError, EOFError) as error:
-        raise ValueError(f"{path}: cannot be read ({error}); remove it to start from the beginning") from error
+        raise FileError(f"{path}: cannot be read ({error}); remove it to start from the beginning") from error
 
 
 def _flush(path: Path) -> None:

@@ -1,6 +1,8 @@
 import json
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -21,7 +23,9 @@ def test_list_names_everything(capsys):
     assert code == 0 and "kriging" in json.loads(out)["methods"]
 
 
-@pytest.mark.parametrize("arguments", [["list"], ["--help"], ["leaderboard", "--help"], ["run", "--help"]])
+@pytest.mark.parametrize(
+    "arguments", [["list"], [], ["--version"], ["--help"], ["leaderboard", "--help"], ["run", "--help"]]
+)
 def test_light_commands_import_nothing_heavy(arguments):
     program = (
         "import sys\nfrom benchmark.cli import main\n"
@@ -29,6 +33,18 @@ def test_light_commands_import_nothing_heavy(arguments):
         "heavy = {'torch', 'numpy', 'pandas', 'h5py', 'scipy', 'rich'} & set(sys.modules)\nassert not heavy, heavy"
     )
     subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+
+
+def test_nothing_asked_shows_what_can_be(capsys):
+    code, out, _ = run(capsys)
+    assert code == 0 and "usage: python -m benchmark" in out and "examples:" in out
+
+
+def test_the_version_is_that_of_the_project(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
+    assert ended.value.code == 0 and capsys.readouterr().out == f"{project['version']}\n"
 
 
 @pytest.mark.parametrize("name", ["kriging", "cont_3", "helmholtz", "wave_layer", "long_range", "solver"])
@@ -64,6 +80,19 @@ def test_describe_counts_sensors(capsys):
         (["run", "--method", "mean", "--task", "cont_3", "--executor", "slurm"], "no `sbatch` here"),
         (["data", "generate", "navier"], "did you mean navier_stokes"),
         (["data", "generate", "navier_stokes", "--set", "sizes.resolution=17"], "even"),
+        (["data", "generate", "helmholtz", "--set", "sizes.frames=3"], "expected 2 frames"),
+        (["data", "generate", "navier_stokes", "--set", "duration=-1"], "duration: grid.times: expected"),
+        (["data", "generate", "navier_stokes", "--device", "gpu"], "device: expected auto, cpu, cuda"),
+        (["data", "import", "all", "x.nc"], "name one dataset"),
+        (["run", "--method", "mean", "--task", "cont_3", "--set", "dataset.duration=-1"], "duration: grid.times"),
+        (["run", "--method", "mean", "--task", "cont_3", "--jobs", "0"], "jobs: expected 1 or more"),
+        (["run", "--method", "mean", "--task", "cont_3", "--config", "no.yaml"], "no.yaml: cannot be read"),
+        (["run", "--suite", "tabel_2"], "unknown suite"),
+        (["run", "--method", "mean", "--task", "cont_3", "--device", "gpu"], "device: expected auto, cpu, cuda"),
+        (["sweep", "--method", "eci", "--task", "cont_3", "--vary", "bound"], "expected key=value"),
+        (["sweep", "--method", "mean", "--task", "long_range", "--dataset", "kolmogorov"], "no long trajectories"),
+        (["sweep", "--method", "eci", "--task", "cont_3", "--device", "gpu"], "device: expected auto, cpu, cuda"),
+        (["leaderboard", "--format", "md,csv"], "--output DIR"),
         (["leaderboard", "--format", "mdd"], "unknown format 'mdd'"),
         (["leaderboard", "--results", "nowhere"], "no records there"),
         (["check", "nothing.py"], "no such file"),
@@ -74,6 +103,32 @@ def test_usage_errors_name_the_remedy(capsys, tmp_path, monkeypatch, arguments, 
     code, out, err = run(capsys, *arguments)
     assert code == 2 and message in err and out == ""
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["data", "import", "wave_layer", "no.nc"], "no.nc: no such file"),
+        (["run", "--method", "mean", "--task", "cont_3", "--output", "file"], "results folder file: cannot be written"),
+    ],
+)
+def test_a_command_that_is_fine_with_files_that_are_not(capsys, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
+    code, _, err = run(capsys, *arguments, "--profile", "smoke", "--data", tmp_path / "data")
+    assert code == 1 and f"error: {message}" in err
+
+
+def test_a_bug_is_no_usage_error(capsys, monkeypatch):
+    """It keeps its traceback, with which Python ends with code 1."""
+
+    def broken(*arguments):
+        raise ValueError("a bug")
+
+    monkeypatch.setattr("benchmark.planning.plan.cells_of", broken)
+    with pytest.raises(ValueError, match="^a bug$") as raised:
+        main(["run", "--method", "mean", "--task", "cont_3"])
+    assert type(raised.value) is ValueError and "error:" not in capsys.readouterr().err
 
 
 def test_data_from_nothing_to_verified(capsys, tmp_path):
