@@ -5,11 +5,12 @@ from pathlib import Path
 
 from benchmark.cli import main
 
-TEXT = (Path(__file__).parent.parent / "CONTRIBUTING.md").read_text()
+TEXT, README = ((Path(__file__).parent.parent / name).read_text() for name in ("CONTRIBUTING.md", "README.md"))
 
 
 def test_the_example_passes_the_gate_and_runs(tmp_path, capsys):
     (code,) = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+    assert all(f"{len(code.splitlines())} lines" in text for text in (TEXT, README))
     path = tmp_path / "tiny_cnn.py"
     path.write_text(code)
     data = ["--data", str(tmp_path / "data")]

@@ -16,9 +16,12 @@ from benchmark.leaderboard.names import TASKS as ALL_TASKS
 from benchmark.leaderboard.text import number
 from benchmark.records.record import read_record, record_paths
 from benchmark.tools.sweep import parse_values, plan_sweep
+from methods import METHODS as CATALOGUE
 
 ROOT = Path(__file__).parent.parent
-README, GENERATIVE = ROOT / "README.md", ROOT / "methods" / "GENERATIVE.md"
+README, RESULTS = ROOT / "README.md", ROOT / "results" / "laptop" / "README.md"
+CARDS = [*(ROOT / "methods").rglob("README.md"), ROOT / "methods" / "eci.md", ROOT / "methods" / "OPERATORS.md"]
+HEADINGS = ("Source", "What it fixes", "What we chose", "Cost", "Remarks")
 BLOCK = re.compile(r"(<!-- table -->\n).*?(<!-- end of table -->)", re.DOTALL)
 TASKS = ("cont_3", "fwd_full")
 TRAJECTORIES = 32  # of the test set
@@ -54,7 +57,7 @@ def overview() -> str:
 
 
 def generative() -> str:
-    """Datasets x tasks down, the generative baselines between two references across; seconds a trajectory behind."""
+    """Datasets x tasks down, the generative baselines between two references across; seconds per trajectory behind."""
     found, rows = records(), []
     methods = ("nearest", "kriging", "diffusionpde", "diffusionpde_ext", "shu", "zhuang", "eci")
     for dataset in ordered({d for m, d, _ in found if m == "diffusionpde"}, DATASETS):
@@ -84,7 +87,7 @@ def timed(record: dict) -> str:
     return f"{shown(record)} ({record['cost']['predict_seconds']:.2g})"
 
 
-WRITTEN = {README: overview, GENERATIVE: generative}
+WRITTEN = {README: overview, RESULTS: generative}
 
 
 @pytest.mark.parametrize("path", documents(), ids=lambda p: str(p.relative_to(ROOT)))
@@ -114,10 +117,20 @@ def test_a_documented_command_is_accepted(command, tmp_path, capsys):
     assert cells and len(choices) > 1
 
 
-@pytest.mark.parametrize("path", WRITTEN, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", WRITTEN, ids=lambda p: str(p.relative_to(ROOT)))
 def test_a_table_is_what_the_records_say(path):
     found = BLOCK.search(path.read_text())
     assert found and found.group(0) == f"{found.group(1)}{WRITTEN[path]()}{found.group(2)}"
+
+
+@pytest.mark.parametrize("path", CARDS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_card_has_its_five_headings_in_order(path):
+    assert re.search(".*".join(HEADINGS), path.read_text(), re.DOTALL)
+
+
+@pytest.mark.parametrize("method", CATALOGUE)
+def test_every_method_has_a_card(method):
+    assert f"`{method}`" in (ROOT / "methods" / "README.md").read_text()
 
 
 if __name__ == "__main__":

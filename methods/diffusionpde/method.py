@@ -4,7 +4,7 @@
     sampling  x <- sampler's step - grad ( z_a |m (x_i - y_i)| + z_u |m (x_j - y_j)| + z_pde |f| )
 
 Forward and inverse tasks sample (first, last) and answer the end frame that was not observed; continuous tasks sample
-the trajectory pair by pair; a steady problem is one pair. `../GENERATIVE.md` says what the sources leave open.
+the trajectory pair by pair; a steady problem is one pair. `README.md` says what the sources leave open.
 """
 
 from __future__ import annotations

@@ -91,6 +91,7 @@ class PairNet(nn.Module):
     """F(x, noise, label, static): pairs (B, 2, H, W, C) -> the same shape. label (B,), static (B, H, W, Cs)."""
 
     where: Tensor  # (K, H, W) coordinates, if any
+    labels: Labels
 
     def __init__(
         self,

@@ -57,7 +57,7 @@ SMOKE = Settings(  # two steps from a high noise level: hardly more than a regre
     Training(steps=100, batch=8, optimiser=Optimiser("muon", lr=2e-2, warmup=10), ema=0.95, validations=2),
     validation=8,
 )
-LAPTOP = Settings(  # chosen on `valid`; README.md says against what
+LAPTOP = Settings(  # chosen on `valid`; TUNING.md says against what
     Architecture((2, 4, 4), (64, 128), (1, 4), (2, 5, 5), head_dim=32, mapping_width=128),
     Edm(log_mean=3.0, log_std=1.0, sampler="dpmpp_2m", steps=2),
     Training(
