@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import h5py
@@ -56,12 +56,6 @@ class StoredTrajectories:
         if not -self.count <= i < self.count:
             raise IndexError(f"{self.path}: trajectory {i} of {self.count}")
         return i % self.count
-
-    def batches(self, size: int, generator: torch.Generator) -> Iterator[Trajectories]:
-        """One shuffled pass in batches; the last, smaller one is kept."""
-        order = torch.randperm(self.count, generator=generator)
-        for start in range(0, self.count, size):
-            yield self[order[start : start + size]]
 
     def _read(self, name: str, places: Sequence[tuple[int, int]], frames: int) -> Tensor:
         """(run, first frame) pairs -> (B, frames, H, W[, C]), or (B, H, W) of a static field."""

@@ -15,7 +15,6 @@ from methods.blocks.statistics import extend, mean_frames
 @dataclass(frozen=True)
 class Settings:
     trajectories: int = 1024  # of the training set, at most
-    pixelwise: bool = False  # a mean for each site instead of one for each frame
 
 
 class Mean(Method):
@@ -26,7 +25,7 @@ class Mean(Method):
     profiles = {"smoke": Settings(), "laptop": Settings(), "paper": Settings(trajectories=256)}
 
     def fit(self, train: TrajectorySet, valid: TrajectorySet, tasks: Sequence[Task], seed: int, run: Run) -> Self:
-        self.mean_ = mean_frames(train, self.settings.trajectories, self.settings.pixelwise)  # (T, 1 or H, 1 or W, C)
+        self.mean_ = mean_frames(train, self.settings.trajectories)  # (T, 1, 1, C)
         return self
 
     def predict(self, problem: Problem, seed: int, samples: int = 1) -> Prediction:

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from benchmark.core.grid import Grid
-from benchmark.core.operators import Autograd, Derivative, on_grid
+from benchmark.core.operators import Derivative, on_grid
 
 
 class Equation(ABC):
@@ -67,7 +67,7 @@ class Equation(ABC):
         size = reduce(add, (t.norm(dim=1) for t in terms))
         return reduce(add, terms).norm(dim=1) / size.clamp(min=torch.finfo(size.dtype).tiny)
 
-    def pointwise(self, fields: Mapping[str, Tensor], static: Tensor | None, d: Autograd) -> dict[str, Tensor]:
+    def pointwise(self, fields: Mapping[str, Tensor], static: Tensor | None, d: Derivative) -> dict[str, Tensor]:
         """Residuals at scattered points: the equation and the closure, each (N,)."""
         terms = [*self.space_terms(fields, static, d).values()]
         if self.time_order:

@@ -93,27 +93,6 @@ class CentralDifference:
         return r[..., 1:-1, 1:-1]
 
 
-class Autograd:
-    """Exact derivatives of a network's outputs at scattered points (N, 3) = (t, x, y)."""
-
-    def __init__(self, points: Tensor):
-        if points.ndim != 2 or points.shape[1] != 3 or not points.requires_grad:
-            raise ValueError(f"points: expected (N, 3) with requires_grad, got {tuple(points.shape)}")
-        self.points = points
-        self.x, self.y = points[:, 1], points[:, 2]
-
-    def __call__(self, u: Tensor, axes: str) -> Tensor:
-        for axis in axes:
-            if not u.requires_grad:  # a constant
-                return torch.zeros_like(u)
-            (gradient,) = torch.autograd.grad(u.sum(), self.points, create_graph=True, materialize_grads=True)  # (N, 3)
-            u = gradient[:, "txy".index(axis)]
-        return u
-
-    def product(self, *factors: Tensor) -> Tensor:
-        return reduce(mul, factors)
-
-
 def on_grid(grid: Grid, like: Tensor) -> Fourier | CentralDifference:
     """The spatial derivative that suits a grid's boundary."""
     return Fourier(grid, like) if grid.boundary == "periodic" else CentralDifference(grid, like)

@@ -19,12 +19,12 @@ def pieces(train: TrajectorySet, count: int, size: int = 16) -> Iterator[Traject
     yield from (train[part] for part in chosen.split(size))
 
 
-def mean_frames(train: TrajectorySet, count: int, pixelwise: bool) -> Tensor:
-    """The mean of each frame over `count` trajectories: (T, H, W, C), or (T, 1, 1, C) over space too."""
+def mean_frames(train: TrajectorySet, count: int) -> Tensor:
+    """The mean of each frame over space and `count` trajectories: (T, 1, 1, C)."""
     total, seen = torch.zeros((), dtype=torch.float64), 0
     for piece in pieces(train, count):
         u = piece.u.cpu().double()
-        total = total + (u.sum(0) if pixelwise else u.mean((2, 3), keepdim=True).sum(0))
+        total = total + u.mean((2, 3), keepdim=True).sum(0)
         seen += len(piece)
     return (total / seen).float()
 

@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from benchmark.core import Grid
-from benchmark.core.operators import Autograd, CentralDifference, Fourier
+from benchmark.core.operators import CentralDifference, Fourier
 from datasets.allen_cahn import AllenCahn, AllenCahnEquation
+from tests.autograd import Autograd
 from tests.datasets.physics import make, orders, relative
 
 F64 = torch.float64

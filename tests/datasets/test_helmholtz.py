@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from benchmark.core import Grid
-from benchmark.core.operators import Autograd
 from datasets.helmholtz import Helmholtz, HelmholtzEquation
+from tests.autograd import Autograd
 from tests.datasets.physics import make, orders
 
 F64 = torch.float64

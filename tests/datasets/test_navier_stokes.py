@@ -6,9 +6,10 @@ import pytest
 import torch
 
 from benchmark.core import Grid
-from benchmark.core.operators import Autograd, Fourier
+from benchmark.core.operators import Fourier
 from datasets.navier_stokes import NavierStokes
 from datasets.random_fields import generator, periodic_modes
+from tests.autograd import Autograd
 from tests.datasets.physics import make, orders, relative
 
 F64 = torch.float64

@@ -24,16 +24,6 @@ def test_reads_back_what_the_generator_made(tmp_path):
         stored[[10]]
 
 
-def test_shuffled_batches_hold_every_trajectory_once(tmp_path):
-    dataset = small.navier_stokes()
-    ensure_data(dataset, tmp_path, ("train",))
-    stored = open_split(dataset, "train", tmp_path)
-    batches = [b.u for b in stored.batches(4, torch.Generator().manual_seed(1))]
-    assert [len(b) for b in batches] == [4, 4, 2]
-    assert torch.equal(torch.cat(batches).sum((1, 2, 3, 4)).sort()[0], stored[:].u.sum((1, 2, 3, 4)).sort()[0])
-    assert not torch.equal(torch.cat(batches), stored[:].u)
-
-
 def test_clips_are_windows_of_runs(tmp_path):
     dataset = small.kolmogorov()
     ensure_data(dataset, tmp_path)

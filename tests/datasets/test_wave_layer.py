@@ -7,8 +7,9 @@ import torch
 from torch import Tensor
 
 from benchmark.core import Grid
-from benchmark.core.operators import Autograd, CentralDifference
+from benchmark.core.operators import CentralDifference
 from datasets.wave_layer import WaveLayer, WaveLayerEquation, leapfrog
+from tests.autograd import Autograd
 from tests.datasets.physics import make, orders, relative
 
 F64 = torch.float64

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from benchmark.core import Grid, Problem
-from benchmark.core.operators import Autograd
 from benchmark.planning.registry import registry
 from methods.blocks.networks.deepxde import fnn
 from methods.pinn.jets import Axes, tanh
@@ -18,6 +17,7 @@ from methods.pinn.optimise import Schedule
 from methods.pinn.points import Points, Sampling
 from methods.pinn.residuals import Lookup, axes_of, squared_speed
 from tasks import observation as tasks
+from tests.autograd import Autograd
 from tests.methods.small import generators, load
 
 KNOWN = registry()

@@ -6,7 +6,6 @@ import socket
 import subprocess
 import sys
 import time
-import types
 from dataclasses import replace
 from pathlib import Path
 
@@ -264,24 +263,6 @@ def test_gradients_are_clipped():
         return max((weights(network)[k] - before[k]).abs().max().item() for k in before)
 
     assert moved(1.0) < 5e-4 < moved(math.inf) <= 1.001e-3
-
-
-def test_tensorboard_gets_the_scalars(tmp_path, monkeypatch):
-    scalars = []
-
-    class Writer:
-        def __init__(self, folder, purge_step):
-            self.folder = folder
-
-        def add_scalar(self, name, value, step):
-            scalars.append((name, step))
-
-        def close(self):
-            scalars.append(("closed", None))
-
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", types.SimpleNamespace(SummaryWriter=Writer))
-    fit(replace(QUICK, tensorboard=True), folder=tmp_path, validate=case.validate)
-    assert ("loss", 20) in scalars and ("valid", 20) in scalars and scalars[-1] == ("closed", None)
 
 
 class Pointwise(nn.Module):

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +21,7 @@ import h5py
 import numpy as np
 import torch
 
-from benchmark.core import Sizes
+from benchmark.core import Sizes, Trajectories
 from datasets.generate import ensure_data
 from datasets.layout import recipe, split_path
 from datasets.navier_stokes import NavierStokes
@@ -94,10 +95,15 @@ def reader_rows(root: Path, runs: int = sized(1024, 32)) -> list[tuple[str, floa
     loader = torch.utils.data.DataLoader(PerSample(stored), batch_size=16, shuffle=True)
     generator = torch.Generator().manual_seed(0)
     times = interleaved(
-        {"ours": lambda: [len(b) for b in stored.batches(16, generator)], "loader": lambda: [len(b) for b in loader]}, 3
+        {"ours": lambda: [len(b) for b in shuffled(stored, generator)], "loader": lambda: [len(b) for b in loader]}, 3
     )
     print(f"reader: {runs / times['ours']:.0f} trajectories/s, DataLoader over h5py: {runs / times['loader']:.0f}")
     return [("reader / DataLoader over per-sample h5py, speed", times["loader"] / times["ours"], ">= 2")]
+
+
+def shuffled(stored: StoredTrajectories, generator: torch.Generator) -> Iterator[Trajectories]:
+    """One shuffled pass in batches of 16."""
+    return (stored[part] for part in torch.randperm(len(stored), generator=generator).split(16))
 
 
 def memory_rows(root: Path) -> list[tuple[str, float, str]]:
@@ -117,7 +123,7 @@ def child(what: str, root: Path) -> None:
     if what == "generate":
         ensure_data(dataset, root, ("train",))
     else:
-        for batch in open_split(dataset, "train", root).batches(16, torch.Generator().manual_seed(0)):
+        for batch in shuffled(open_split(dataset, "train", root), torch.Generator().manual_seed(0)):
             assert batch.u.shape[1:] == (20, 128, 128, 1)
     own, workers = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     print((own + (workers if what == "generate" else 0)) / 2**20)

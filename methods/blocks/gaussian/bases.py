@@ -41,10 +41,6 @@ class Basis(ABC):
     def entries(self, a: Tensor, b: Tensor) -> list[tuple[int, Tensor]]:
         """Signs and entries of the flat table that add up to the covariance of sites a and b, which broadcast."""
 
-    def covariance(self, table: Tensor, a: Tensor, b: Tensor) -> Tensor:
-        """Covariances between flat site indices a and b by one table (P, Q)."""
-        return torch.stack([sign * table.take(entry) for sign, entry in self.entries(a, b)]).sum(0)
-
     def operate(self, spectrum: Tensor, f: Tensor) -> Tensor:
         """The covariance operator applied to fields: spectrum (T, A, modes), f (..., A, H, W) -> (..., T, H, W)."""
         f_hat = self.analyse(f)

@@ -41,9 +41,7 @@ class Training:
     compile: bool = False  # open
     validations: int = 10  # open; evenly spread, the last one at the end
     keep: Literal["best", "last"] = "best"  # open; which of the validated weights
-    explosion: float = 1e3  # a loss this many times that of the first step has diverged
     checkpoint_seconds: float = 60.0  # between checkpoints
-    tensorboard: bool = False
 
     def __post_init__(self) -> None:
         if self.steps < 1 or (self.seconds is not None and self.seconds <= 0):

@@ -1,4 +1,4 @@
-"""What happened during a fit: one JSON object a line in `log.jsonl`, and TensorBoard curves if asked for."""
+"""What happened during a fit: one JSON object per line in `log.jsonl`."""
 
 from __future__ import annotations
 
@@ -11,34 +11,26 @@ from typing import Any, Self
 class TrainingLog:
     """Lines of steps after `step` belong to work that was lost with a kill; they are removed. No folder: no log."""
 
-    def __init__(self, folder: Path | None, step: int, tensorboard: bool):
-        self.file, self.writer = None, None
+    def __init__(self, folder: Path | None, step: int):
+        self.file = None
         if folder is None:
             return
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / "log.jsonl"
         _drop_after(path, step)
         self.file = path.open("a", encoding="utf-8")
-        if tensorboard:
-            from torch.utils.tensorboard import SummaryWriter
-
-            self.writer = SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1)
 
     def write(self, step: int, **values: Any) -> None:
         if self.file is not None:
             self.file.write(json.dumps({"step": step, **values}) + "\n")
             self.file.flush()
-        if self.writer is not None:
-            for name, value in values.items():
-                self.writer.add_scalar(name, value, step)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for sink in (self.file, self.writer):
-            if sink is not None:
-                sink.close()
+        if self.file is not None:
+            self.file.close()
 
 
 def read_log(folder: Path) -> list[dict[str, Any]]:

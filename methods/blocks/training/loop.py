@@ -37,6 +37,7 @@ Loss = Callable[[nn.Module, Any, torch.Generator], Tensor]  # model, batch, draw
 Validate = Callable[[nn.Module], float]  # averaged model, in eval mode and without gradients -> error; lower is better
 
 REPORT = 1.0  # seconds between reports, about
+EXPLOSION = 1e3  # a loss this many times that of the first step has diverged
 
 
 def fit_loop(
@@ -119,7 +120,7 @@ class _Fit:
         rank, world = self.fabric.global_rank, self.fabric.world_size
         stream = ahead(batches, self.progress.steps, self.fabric.device, rank, world)
         folder = self.run.folder if self.fabric.is_global_zero else None
-        with closing(stream), TrainingLog(folder, self.progress.steps, self.settings.tensorboard) as log:
+        with closing(stream), TrainingLog(folder, self.progress.steps) as log:
             while self.fraction() < 1:
                 rows = self.stretch(stream)
                 log.write(self.progress.steps, **self.report(rows))
@@ -207,7 +208,7 @@ class _Fit:
         """Refuse losses and gradients that are not finite, and losses far above the first."""
         if self.progress.first_loss is None:
             self.progress.first_loss = float(rows[0, 0])
-        limit = self.settings.explosion * max(abs(self.progress.first_loss), 1e-12)
+        limit = EXPLOSION * max(abs(self.progress.first_loss), 1e-12)
         wrong = (~rows.isfinite()).any(1) | ~(rows[:, 0].abs() <= limit)
         if wrong.any():
             k = int(wrong.nonzero()[0])

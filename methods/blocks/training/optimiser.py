@@ -20,7 +20,6 @@ class Optimiser:
     name: Literal["adamw", "muon"] = "adamw"  # muon: orthogonalised momentum for matrices, AdamW for the rest
     lr: float = 5e-4
     betas: tuple[float, float] = (0.9, 0.95)
-    eps: float = 1e-8
     weight_decay: float = 1e-2
     schedule: Literal["constant", "cosine"] = "constant"
     warmup: int = 0  # steps of linear growth from lr / warmup
@@ -68,7 +67,7 @@ def make_optimisers(settings: Optimiser, groups: Sequence[Group]) -> list[torch.
         optimisers.append(Muon(muon, lr=settings.lr))
     if adamw:
         real = all(p.is_floating_point() for group in adamw for p in group["params"])
-        optimisers.append(torch.optim.AdamW(adamw, lr=settings.lr, betas=settings.betas, eps=settings.eps, fused=real))
+        optimisers.append(torch.optim.AdamW(adamw, lr=settings.lr, betas=settings.betas, fused=real))
     return optimisers
 
 

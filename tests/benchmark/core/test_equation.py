@@ -12,7 +12,8 @@ from torch import Tensor
 
 from benchmark.core import Grid
 from benchmark.core.equation import Equation
-from benchmark.core.operators import Autograd, Derivative
+from benchmark.core.operators import Derivative
+from tests.autograd import Autograd
 
 F64 = torch.float64
 

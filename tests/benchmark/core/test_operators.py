@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from benchmark.core import Grid
-from benchmark.core.operators import Autograd, CentralDifference, Fourier, on_grid
+from benchmark.core.operators import CentralDifference, Fourier, on_grid
+from tests.autograd import Autograd
 
 TAU = 2 * torch.pi
 KNOWN = {  # of sin(a x) cos(b y)
