@@ -24,7 +24,7 @@ AGAIN = "run the cell again with --overwrite"
 
 Kind = Literal["reference", "learned"]
 Scope = Literal["task", "dataset", "instance"]
-Numbers = float | list[float]  # a curve has a list over frames
+Numbers = Any  # a float, or for a curve a list over frames
 
 
 class RecordError(ValueError):
