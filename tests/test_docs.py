@@ -11,10 +11,10 @@ import pytest
 
 from benchmark.cli import main, parser
 from benchmark.cli.sweep import make_request
-from benchmark.leaderboard.names import DATASETS, METHODS, ordered
-from benchmark.leaderboard.names import TASKS as ALL_TASKS
+from benchmark.leaderboard.names import known, ordered
 from benchmark.leaderboard.text import number
-from benchmark.records.record import read_record, record_paths
+from benchmark.records.files import read_record, record_paths
+from benchmark.records.record import Record
 from benchmark.tools.sweep import parse_values, plan_sweep
 from methods import METHODS as CATALOGUE
 
@@ -32,14 +32,14 @@ def documents() -> list[Path]:
     return sorted(p for p in [*ROOT.glob("*.md"), *(q for t in top for q in (ROOT / t).rglob("*.md"))])
 
 
-def records(results: Path = ROOT / "results") -> dict[tuple[str, str, str], dict]:
+def records(results: Path = ROOT / "results") -> dict[tuple[str, str, str], Record]:
     """(method, dataset, task) -> the record with seed 0 at profile laptop."""
     found = {}
     for path in record_paths(results, "laptop"):
         record = read_record(path)
-        cell = record["cell"]
-        if cell["seed"] == 0:
-            found[cell["method"], cell["dataset"], cell["task"]] = record
+        cell = record.cell
+        if cell.seed == 0:
+            found[cell.method, cell.dataset, cell.task] = record
     return found
 
 
@@ -49,9 +49,9 @@ def overview() -> str:
     A star: not all frames, or not all test trajectories, are scored.
     """
     cells = {cell: shown(record) for cell, record in records().items()}
-    columns = [(d, t) for d in ordered({d for _, d, _ in cells}, DATASETS) for t in TASKS]
+    columns = [(d, t) for d in ordered({d for _, d, _ in cells}, "datasets") for t in TASKS]
     rows = []
-    for method in ordered({m for m, _, _ in cells}, METHODS):
+    for method in ordered({m for m, _, _ in cells}, "methods"):
         rows.append([method, *(cells.get((method, d, t), "missing") for d, t in columns)])
     return markdown(["method", *(f"{d} {t}" for d, t in columns)], rows)
 
@@ -60,10 +60,10 @@ def generative() -> str:
     """Datasets x tasks down, the generative baselines between two references across; seconds per trajectory behind."""
     found, rows = records(), []
     methods = ("nearest", "kriging", "diffusionpde", "diffusionpde_ext", "shu", "zhuang", "eci")
-    for dataset in ordered({d for m, d, _ in found if m == "diffusionpde"}, DATASETS):
-        for task in ALL_TASKS:
+    for dataset in ordered({d for m, d, _ in found if m == "diffusionpde"}, "datasets"):
+        for task in known("tasks"):
             cells = [found.get((method, dataset, task)) for method in methods]
-            if any(cell and cell["state"] == "done" for cell in cells):
+            if any(cell and cell.state == "done" for cell in cells):
                 rows.append([f"{dataset} {task}", *("missing" if c is None else timed(c) for c in cells)])
     return markdown(["rel_l2 % (s)", *methods], rows)
 
@@ -73,18 +73,18 @@ def markdown(header: list[str], rows: list[list[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def shown(record: dict) -> str:
-    if record["state"] != "done":
+def shown(record: Record) -> str:
+    if record.state != "done":
         return "-"
-    score = record["metrics"]["rel_l2"]
-    part = record["frames"] is not None or len(score["values"]) < TRAJECTORIES
-    return number(score["mean"]) + "*" * part
+    score = record.headline
+    part = record.frames is not None or len(score.values) < TRAJECTORIES
+    return number(score.mean) + "*" * part
 
 
-def timed(record: dict) -> str:
-    if record["state"] != "done" or not record["cost"]["steps"]:
+def timed(record: Record) -> str:
+    if record.state != "done" or not record.cost["steps"]:
         return shown(record)
-    return f"{shown(record)} ({record['cost']['predict_seconds']:.2g})"
+    return f"{shown(record)} ({record.cost['predict_seconds']:.2g})"
 
 
 WRITTEN = {README: overview, RESULTS: generative}

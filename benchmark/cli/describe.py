@@ -36,7 +36,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def method_card(known: Any, name: str, profile: str) -> dict[str, Any]:
-    from benchmark.planning.settings import plain
+    from benchmark.records.digest import plain
 
     cls = known.load("methods", name)
     card = {"method": name, **_common(cls, name, known, "methods"), "scope": cls.scope, "version": cls.version}
@@ -85,7 +85,7 @@ def _task_reason(task: Any, method: Any, dataset: Any) -> str | None:
 def task_card(known: Any, name: str, profile: str) -> dict[str, Any]:
     from inspect import getdoc
 
-    from benchmark.planning.settings import plain
+    from benchmark.records.digest import plain
     from tasks import SUMMARIES
 
     task = known.load("tasks", name)
@@ -112,7 +112,7 @@ def _sensor_count(task: Any, dataset: Any) -> str:
 
 
 def dataset_card(known: Any, name: str, profile: str) -> dict[str, Any]:
-    from benchmark.planning.settings import plain
+    from benchmark.records.digest import plain
 
     cls = known.load("datasets", name)
     card = {"dataset": name, "title": cls.title, **_common(cls, name, known, "datasets"), "version": cls.version}

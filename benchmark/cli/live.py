@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
+    from benchmark.records.record import Record
     from benchmark.running.pool import Event
 
 
@@ -61,15 +62,15 @@ class Live:
         bars.update(self.tasks[name], completed=event.fraction, description=text)
 
 
-def outcome(record: dict[str, Any] | None) -> str:
+def outcome(record: Record | None) -> str:
     """One line on a record."""
     if record is None:
         return ""
-    if record["state"] != "done":
-        reason = (record.get("reason") or "").strip()
-        return f"{record['state']}: {reason.splitlines()[0] if reason else ''}"
-    error, cost = record["metrics"]["rel_l2"], record["cost"]
+    if record.state != "done":
+        reason = record.reason.strip()
+        return f"{record.state}: {reason.splitlines()[0] if reason else ''}"
+    error, cost = record.headline, record.cost
     return (
-        f"rel_l2 {error['mean']:.3g} % [{error['low']:.3g}, {error['high']:.3g}], fit {cost['fit_seconds']:.1f} s, "
+        f"rel_l2 {error.mean:.3g} % [{error.low:.3g}, {error.high:.3g}], fit {cost['fit_seconds']:.1f} s, "
         f"predict {cost['predict_seconds']:.3g} s a trajectory"
     )

@@ -7,12 +7,16 @@ import json
 import shutil
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmark.cli.arguments import add_data, add_json, add_plugin, add_set, add_verb, data_root, names
 from benchmark.errors import UserError
+
+if TYPE_CHECKING:
+    from benchmark.records.cell import Cell
+    from benchmark.records.record import Record
 
 EXAMPLES = """  python -m benchmark run --method kriging --task cont_3
   python -m benchmark run --method mean,nearest --task cont_1,cont_3 --dataset all --profile smoke
@@ -182,10 +186,10 @@ def _seconds(value: float | None) -> str:
     return f"{value:.0f} s" if value < 120 else f"{value / 60:.0f} min" if value < 7200 else f"{value / 3600:.1f} h"
 
 
-def show_records(records: dict[str, list[dict[str, Any]]], arguments: argparse.Namespace) -> None:
+def show_records(records: dict[str, list[Record]], arguments: argparse.Namespace) -> None:
     found = [(variant, record) for variant, own in records.items() for record in own]
     if arguments.json:
-        rows = [{**record, "variant": variant} if variant else record for variant, record in found]
+        rows = [record.to_json() | ({"variant": variant} if variant else {}) for variant, record in found]
         print(json.dumps({"records": rows}, indent=1))
         return
     from collections import Counter
@@ -195,46 +199,43 @@ def show_records(records: dict[str, list[dict[str, Any]]], arguments: argparse.N
     table = [[*_named(variant), *_row(record)] for variant, record in found]
     if "" in records:  # a study has results of its own
         stored = references_beside(records[""], arguments.output)
-        table += [[*_row(record)[:-1], "stored" if same else "stored, of another machine"] for record, same in stored]
+        table += [[*_row(record)[:-1], f"stored{', of another machine' * other}"] for record, other in stored]
     print(tabulate(table, _header(records, RECORD_HEADER)))
-    counts = Counter(record["state"] for _, record in found)
+    counts = Counter(record.state for _, record in found)
     print("\n" + ", ".join(f"{n} {state}" for state, n in counts.items()) + f"; records in {arguments.output}/")
 
 
-def references_beside(records: list[dict[str, Any]], results: Path) -> list[tuple[dict[str, Any], bool]]:
-    """Records of reference methods that are stored already, of the same data behind the same masks.
+def references_beside(records: list[Record], results: Path) -> list[tuple[Record, bool]]:
+    """Stored records of reference methods that may be compared with one of these, and whether they need a warning.
 
-    False: the data has the same recipe but was generated on another kind of machine, so that its last bits, or in a
+    True: the data has the same recipe but was generated on another kind of machine, so that its last bits, or in a
     chaotic flow its trajectories, are others.
     """
-    from benchmark.leaderboard.names import REFERENCES
-    from benchmark.records.record import Cell, RecordError, read_record
+    from benchmark.records.compare import machine_difference
 
-    def scored_on(record: dict[str, Any]) -> tuple[Any, ...]:
-        settings, provenance = record["settings"], record["provenance"]
-        recipe = settings["dataset"], settings["data"]["test"], provenance["dataset_version"]
-        return recipe, provenance["mask_hash"], provenance["scorer_version"]
+    ran = {record.cell for record in records}
+    found: dict[Cell, tuple[Record, bool]] = {}
+    for record in records:
+        for stored in _stored_references(record.cell, results) if record.state == "done" else []:
+            reason, other_machine = machine_difference(stored, record)
+            if reason is None and stored.cell not in ran:
+                found[stored.cell] = stored, other_machine
+    return list(found.values())
 
-    ran = {Cell(**record["cell"]) for record in records}
-    wanted = {
-        replace(Cell(**record["cell"]), method=name, seed=0): record
-        for record in records
-        if record["state"] == "done"
-        for name in REFERENCES
-    }
-    found = []
-    for cell, beside in wanted.items():
-        path = cell.path(results)
-        if cell in ran or not path.exists():
-            continue
-        try:
+
+def _stored_references(cell: Cell, results: Path) -> list[Record]:
+    """The references' records of a task and dataset with seed 0, in the order of tables."""
+    from benchmark.leaderboard.names import ordered
+    from benchmark.records.files import read_record
+    from benchmark.records.record import RecordError
+
+    found = {}
+    for path in cell.path(results).parent.glob("[!.]*-s0.json"):
+        with suppress(RecordError):  # the leaderboard reports it
             record = read_record(path)
-        except RecordError:
-            continue  # the leaderboard reports it
-        if record["state"] == "done" and scored_on(record) == scored_on(beside):
-            same = record["provenance"]["data_fingerprint"] == beside["provenance"]["data_fingerprint"]
-            found.append((record, same))
-    return found
+            if record.is_reference and record.state == "done":
+                found[record.cell.method] = record
+    return [found[method] for method in ordered(found, "methods")]
 
 
 def _header(variants: dict[str, Any], names: Sequence[str]) -> list[str]:
@@ -245,16 +246,16 @@ def _named(variant: str) -> list[str]:
     return [variant] if variant else []
 
 
-def _row(record: dict[str, Any]) -> list[Any]:
-    cell, cost = record["cell"], record.get("cost") or {}
-    head = [cell["method"], cell["task"], cell["dataset"], cell["seed"]]
-    if record["state"] != "done":
-        return [*head, "", "", "", "", f"{record['state']}: {(record.get('reason') or '').splitlines()[0][:80]}"]
-    error = record["metrics"]["rel_l2"]
-    interval = f"{error['low']:.3g} - {error['high']:.3g}"
+def _row(record: Record) -> list[Any]:
+    cell, cost = record.cell, record.cost
+    head = [cell.method, cell.task, cell.dataset, cell.seed]
+    if record.state != "done":
+        return [*head, "", "", "", "", f"{record.state}: {record.reason.partition(chr(10))[0][:80]}"]
+    error = record.headline
+    interval = f"{error.low:.3g} - {error.high:.3g}"
     return [
         *head,
-        f"{error['mean']:.3g}",
+        f"{error.mean:.3g}",
         interval,
         f"{cost['fit_seconds']:.1f}",
         f"{cost['predict_seconds']:.3g}",
@@ -262,8 +263,8 @@ def _row(record: dict[str, Any]) -> list[Any]:
     ]
 
 
-def exit_code(records: list[dict[str, Any]]) -> int:
-    states = [r["state"] for r in records]
+def exit_code(records: list[Record]) -> int:
+    states = [record.state for record in records]
     if any(state in ("failed", "timeout", "oom") for state in states):
         return 1
     return 2 if states == ["unsupported"] else 0

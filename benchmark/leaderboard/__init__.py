@@ -6,7 +6,7 @@
 
 `write_leaderboard` does all three in one call and hands the problems back with the text or the paths.
 
-    names     the fixed orders and task families        tables    a family laid out for reading
+    names     the order of names, task families         tables    a family laid out for reading
     collect   files -> records                          text      words and numbers every format shares
     entries   seeds -> one number or a state            markdown, latex, page (html), tidy (csv, json)
     columns   methods side by side: who is best

@@ -6,12 +6,13 @@ learned method has a lower error.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from benchmark.leaderboard.collect import Basis, Record
 from benchmark.leaderboard.entries import MISSING, NO_RECORD, Entry, majority, pool
-from benchmark.leaderboard.names import is_reference
+from benchmark.leaderboard.names import family_of
+from benchmark.records.compare import Basis
+from benchmark.records.record import Record
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class Column:
 
     task: str
     dataset: str
+    family: str  # title of the table it stands in
     entries: Mapping[str, Entry]
     basis: Basis | None
     best: frozenset[str]
@@ -33,8 +35,12 @@ class Column:
         return any(entry.state not in (MISSING, "unsupported") for entry in self.entries.values())
 
 
-def build_column(task: str, dataset: str, methods: Sequence[str], records: Mapping[str, Sequence[Record]]) -> Column:
-    shared = majority([record for group in records.values() for record in group])
+def build_column(
+    task: str, dataset: str, methods: Sequence[str], references: Set[str], records: Mapping[str, Sequence[Record]]
+) -> Column:
+    everything = [record for group in records.values() for record in group]
+    family = family_of(next((record.task for record in everything if record.task), {}))
+    shared = majority(everything)
     entries = {
         method: pool(records[method], shared)
         if method in records
@@ -42,12 +48,11 @@ def build_column(task: str, dataset: str, methods: Sequence[str], records: Mappi
         for method in methods
     }
     ranked = [entry for entry in entries.values() if entry.ranked]
-    learned = [entry for entry in ranked if not is_reference(entry.method)]
-    references = [entry for entry in ranked if is_reference(entry.method)]
+    learned = [entry for entry in ranked if entry.method not in references]
     best = lowest(learned)
     rest = [entry for entry in learned if entry.method not in best]
-    champion = lowest(ranked).intersection(entry.method for entry in references)
-    return Column(task, dataset, entries, shared, best, lowest(rest), _alike(learned) - best, champion)
+    champion = lowest(ranked) & references
+    return Column(task, dataset, family, entries, shared, best, lowest(rest), _alike(learned) - best, champion)
 
 
 def lowest(entries: Iterable[Entry]) -> frozenset[str]:

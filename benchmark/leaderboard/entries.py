@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmark.leaderboard.collect import Basis, Record
-from benchmark.records.record import STATES
+from benchmark.records.compare import Basis, difference, scored_part
+from benchmark.records.record import STATES, Record
 
 MISSING = "missing"
 NO_RECORD = "no record"
@@ -38,7 +38,7 @@ def majority(records: Sequence[Record]) -> Basis | None:
         return None
 
     def standing(basis: Basis) -> tuple[Any, ...]:
-        shared_by = sum(count for other, count in votes.items() if basis.agrees(other))
+        shared_by = sum(count for other, count in votes.items() if difference(basis, other) is None)
         return basis.frames is None, shared_by, bool(basis.training), basis.scorer, basis.trajectories, str(basis)
 
     return max(votes, key=standing)
@@ -52,18 +52,14 @@ def pool(records: Sequence[Record], shared: Basis | None) -> Entry:
     if not done or shared is None:
         state = min((record.state for record in others), key=STATES.index)
         return Entry(cell.method, cell.task, cell.dataset, state, notes=_reasons(others))
-    own = shared if any(record.basis.agrees(shared) for record in done) else majority(done)
+    own = shared if any(difference(record.basis, shared) is None for record in done) else majority(done)
     assert own is not None
-    used = [record for record in done if record.basis.agrees(own)]
+    apart, seeds = difference(own, shared), {record.cell.seed: difference(record.basis, own) for record in done}
+    used = [record for record in done if seeds[record.cell.seed] is None]
     notes = (
         *dict.fromkeys(record.remark for record in used if record.remark),
-        *(_difference(own, shared, "not ranked: ") if not own.agrees(shared) else _partial(own)),
-        *(
-            note
-            for r in done
-            if not r.basis.agrees(own)
-            for note in _difference(r.basis, own, f"seed {r.cell.seed} left out: ")
-        ),
+        *([f"not ranked: {apart}"] if apart else filter(None, [scored_part(own)])),
+        *(f"seed {seed} left out: {why}" for seed, why in seeds.items() if why),
         *(f"seed {record.cell.seed} {note}" for record in others for note in _reasons([record])),
     )
     mean, low, high = _interval(used)
@@ -77,46 +73,27 @@ def pool(records: Sequence[Record], shared: Basis | None) -> Entry:
         mean=mean,
         low=low,
         high=high,
-        values=tuple(sum(column) / len(used) for column in zip(*(r.values for r in used), strict=True)),
-        ranked=own.agrees(shared),
+        values=tuple(sum(column) / len(used) for column in zip(*map(_values, used), strict=True)),
+        ranked=apart is None,
     )
 
 
 def _interval(used: Sequence[Record]) -> tuple[float, float, float]:
     """Mean and 95 % bounds: the record's own for one seed, a bootstrap over seeds and trajectories for several."""
     if len(used) == 1:
-        score, scale = used[0].headline, used[0].percent
-        return scale * score["mean"], scale * score["low"], scale * score["high"]
+        score = used[0].headline.in_percent()
+        return score.mean, score.low, score.high
     from benchmark.scoring.stats import hierarchical_interval
 
-    mean = sum(record.percent * record.headline["mean"] for record in used) / len(used)
-    low, high = hierarchical_interval([record.values for record in used])
+    mean = sum(record.headline.in_percent().mean for record in used) / len(used)
+    low, high = hierarchical_interval([_values(record) for record in used])
     return mean, float(low), float(high)
+
+
+def _values(record: Record) -> list[float]:
+    """The headline of each test trajectory, in percent."""
+    return record.headline.in_percent().values
 
 
 def _reasons(records: Sequence[Record]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(f"{r.state}: {r.reason or 'no reason recorded'}" for r in records))
-
-
-def _partial(basis: Basis) -> tuple[str, ...]:
-    if basis.frames is None:
-        return ()
-    return (f"only frames {' '.join(map(str, basis.frames))} are predicted and scored",)
-
-
-def _difference(basis: Basis, shared: Basis, prefix: str) -> tuple[str, ...]:
-    """What sets a score apart from the rest of its column, or nothing. Masks of fewer trajectories are fewer masks."""
-    parts = [
-        (basis.frames != shared.frames, "".join(_partial(basis)) or "all frames are scored"),
-        (basis.task != shared.task, "other task settings"),
-        (basis.test != shared.test, "other test data"),
-        (bool(basis.training and shared.training) and basis.training != shared.training, "other training data"),
-        (basis.masks != shared.masks and basis.trajectories == shared.trajectories, "other masks"),
-        (
-            basis.trajectories != shared.trajectories,
-            f"{basis.trajectories} test trajectories instead of {shared.trajectories}",
-        ),
-        (basis.scorer != shared.scorer, f"scorer version {basis.scorer} instead of {shared.scorer}"),
-    ]
-    differs = [text for is_different, text in parts if is_different]
-    return (prefix + ", ".join(differs),) if differs else ()

@@ -78,7 +78,7 @@ def _place(shown: Shown) -> str:
 def _overview(board: Leaderboard) -> str:
     rows = [_row([_escape(cell) for cell in row]) for row in text.overview_rows(board.overview)]
     header = _row([_escape(name) for name in text.OVERVIEW_HEADER])
-    notes = [_escape(line) for line in (text.OVERVIEW_NOTE, *text.shared_cells(board.overview))]
+    notes = [_escape(line) for line in text.overview_notes(board.overview)]
     caption = f"Overview, profile {board.profile}."
     return _float(caption, "tab:overview", [header, r"\midrule", *rows], len(text.OVERVIEW_HEADER) - 1, notes)
 

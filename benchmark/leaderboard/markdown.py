@@ -48,7 +48,7 @@ def _place(shown: Shown) -> str:
 
 def _overview(board: Leaderboard) -> list[str]:
     rows = [[_escape(cell) for cell in row] for row in text.overview_rows(board.overview)]
-    return [pipe_table(text.OVERVIEW_HEADER, rows), _bullets([text.OVERVIEW_NOTE, *text.shared_cells(board.overview)])]
+    return [pipe_table(text.OVERVIEW_HEADER, rows), _bullets(text.overview_notes(board.overview))]
 
 
 def pipe_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

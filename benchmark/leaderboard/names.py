@@ -1,48 +1,38 @@
-"""The fixed order of methods, tasks and datasets in every table, and the task families of the paper."""
+"""The order of names in every table, that of the registry, and the task families of the paper."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any, Literal
 
-REFERENCES = ("mean", "persistence", "nearest", "kriging", "solver")
-LEARNED = (
-    "videopde",
-    "videopde_unified",
-    "fno",
-    "pino",
-    "deeponet",
-    "pinn",
-    "diffusionpde",
-    "diffusionpde_ext",
-    "shu",
-    "zhuang",
-    "eci",
-    "ablation_mixed",
-    "ablation_concat",
-    "ablation_latent",
-    "ablation_hierarchical",
-)
-METHODS = (*REFERENCES, *LEARNED)
-DATASETS = ("wave_layer", "navier_stokes", "kolmogorov", "allen_cahn", "helmholtz")
-FAMILIES = {
-    "Continuous partial observation": ("cont_05", "cont_1", "cont_3"),
-    "Forward and inverse, full observation": ("fwd_full", "inv_full"),
-    "Forward and inverse, partial observation": ("fwd_partial", "inv_partial"),
-    "Long range": ("long_range",),
-}
-OTHER = "Other tasks"  # tasks of plugins
-TASKS = tuple(task for tasks in FAMILIES.values() for task in tasks)
+from benchmark.planning.registry import registry
+
+CONTINUOUS = "Continuous partial observation"
+FULL = "Forward and inverse, full observation"
+PARTIAL = "Forward and inverse, partial observation"
+LONG_RANGE = "Long range"
+OTHER = "Other tasks"
+FAMILIES = (CONTINUOUS, FULL, PARTIAL, LONG_RANGE, OTHER)
+
+Kind = Literal["methods", "tasks", "datasets"]
 
 
-def ordered(names: Iterable[str], known: Sequence[str]) -> list[str]:
-    """Known names in their fixed order, then the others alphabetically."""
+@cache
+def known(kind: Kind) -> tuple[str, ...]:
+    """Registered names, those of the suite first."""
+    return tuple(registry().names(kind))
+
+
+def ordered(names: Iterable[str], kind: Kind) -> list[str]:
+    """Registered names in their order, then the others alphabetically."""
     found = set(names)
-    return [name for name in known if name in found] + sorted(found.difference(known))
+    return [name for name in known(kind) if name in found] + sorted(found.difference(known(kind)))
 
 
-def is_reference(method: str) -> bool:
-    return method in REFERENCES
-
-
-def family_of(task: str) -> str:
-    return next((family for family, tasks in FAMILIES.items() if task in tasks), OTHER)
+def family_of(task: Mapping[str, Any]) -> str:
+    """The table that a task belongs to, by its own settings, so that a stranger's finds its place too."""
+    family, rate = task.get("family"), task.get("rate")
+    if family in ("forward", "inverse") and rate is not None:
+        return FULL if rate == 1 else PARTIAL
+    return {"continuous": CONTINUOUS, "long_range": LONG_RANGE}.get(str(family), OTHER)

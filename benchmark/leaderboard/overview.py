@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from statistics import median
 
-from benchmark.leaderboard.collect import Record
 from benchmark.leaderboard.columns import Column
 from benchmark.leaderboard.entries import MISSING
-from benchmark.leaderboard.names import is_reference
+from benchmark.records.record import Record
 
 COSTS = ("parameters", "fit_seconds", "predict_seconds", "evaluations", "peak_memory_mb")
 TINY = 1e-12  # errors below it (percent) count as equal to it, so that a ratio exists
@@ -37,6 +36,7 @@ class Spread:
 class Summary:
     method: str
     reference: bool
+    uses_equation: bool  # beside the data
     states: Mapping[str, int]  # number of columns in each state; failed includes timeout and oom
     seeds: tuple[int, int] | None  # fewest and most seeds in a number
     mean_rank: float | None
@@ -50,19 +50,20 @@ class Overview:
     shared: Mapping[str, tuple[int, int]]  # block -> number of ranked methods, of columns that all of them have
 
 
-def build_overview(methods: Sequence[str], columns: Sequence[Column], records: Iterable[Record]) -> Overview:
-    costs: dict[str, list[Record]] = {method: [] for method in methods}
+def build_overview(
+    methods: Sequence[str], references: Set[str], columns: Sequence[Column], records: Iterable[Record]
+) -> Overview:
+    own: dict[str, list[Record]] = {method: [] for method in methods}
     for record in records:
-        if record.state == "done":
-            costs[record.cell.method].append(record)
+        own[record.cell.method].append(record)
     ranking: dict[str, tuple[float, float]] = {}
     shared = {}
     for block, wanted in (("references", True), ("learned methods", False)):
-        members = [method for method in methods if is_reference(method) == wanted]
+        members = [method for method in methods if (method in references) == wanted]
         compared, errors = _shared_errors(members, columns)
         shared[block] = (len(compared), len(errors))
         ranking |= _ranking(compared, errors)
-    summaries = tuple(_summary(method, columns, costs[method], ranking.get(method)) for method in methods)
+    summaries = tuple(_summary(method, columns, own[method], ranking.get(method)) for method in methods)
     return Overview(summaries, shared)
 
 
@@ -96,14 +97,15 @@ def _rank(error: float, errors: Iterable[float]) -> float:
 
 
 def _summary(
-    method: str, columns: Sequence[Column], done: Sequence[Record], ranking: tuple[float, float] | None
+    method: str, columns: Sequence[Column], records: Sequence[Record], ranking: tuple[float, float] | None
 ) -> Summary:
     entries = [column.entries[method] for column in columns]
     found = Counter(entry.state for entry in entries)
     seeds = [len(entry.seeds) for entry in entries if entry.seeds]
     return Summary(
         method=method,
-        reference=is_reference(method),
+        reference=any(record.is_reference for record in records),
+        uses_equation=any(record.about and record.about.uses_equation for record in records),
         states={
             "done": found["done"],
             "failed": found["failed"] + found["timeout"] + found["oom"],
@@ -113,10 +115,11 @@ def _summary(
         seeds=(min(seeds), max(seeds)) if seeds else None,
         mean_rank=ranking[0] if ranking else None,
         ratio=ranking[1] if ranking else None,
-        costs={name: _spread(name, done) for name in COSTS},
+        costs={name: _spread(name, records) for name in COSTS},
     )
 
 
-def _spread(name: str, done: Sequence[Record]) -> Spread | None:
+def _spread(name: str, records: Sequence[Record]) -> Spread | None:
+    done = [record for record in records if record.state == "done"]
     costs = [record.cost[name] for record in done if isinstance(record.cost.get(name), (int, float))]
     return Spread(median(costs), min(costs), max(costs)) if costs else None

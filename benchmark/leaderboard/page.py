@@ -8,9 +8,9 @@ from typing import Any
 
 from benchmark.leaderboard import text
 from benchmark.leaderboard.board import Leaderboard
-from benchmark.leaderboard.collect import Record
 from benchmark.leaderboard.tables import family_tables
 from benchmark.leaderboard.tidy import missing_entries
+from benchmark.records.record import Record
 
 CELL_HEADER = (
     "method",
@@ -47,7 +47,7 @@ def render(board: Leaderboard) -> str:
             tables=family_tables(board),
             overview_header=text.OVERVIEW_HEADER,
             overview_rows=text.overview_rows(board.overview),
-            overview_notes=[text.OVERVIEW_NOTE, *text.shared_cells(board.overview)],
+            overview_notes=text.overview_notes(board.overview),
             cell_header=CELL_HEADER,
             cells=list(_cells(board)),
             problems=board.problems,
@@ -64,8 +64,8 @@ def _cells(board: Leaderboard) -> Iterator[list[str]]:
 
 
 def _cell(record: Record) -> list[str]:
-    cell, score, done = record.cell, record.headline, record.state == "done"
-    error = [text.number(record.percent * score[key]) for key in ("mean", "low", "high")] if done else ["", "", ""]
+    cell, done = record.cell, record.state == "done"
+    error = _error(record) if done else ["", "", ""]
     cost, provenance = record.cost, record.provenance
     seconds = [_cost(cost.get(name)) for name in ("fit_seconds", "predict_seconds", "evaluations")]
     return [
@@ -84,6 +84,11 @@ def _cell(record: Record) -> list[str]:
         str(provenance.get("commit") or "")[:12] + (" (changed)" if provenance.get("dirty") else ""),
         record.reason,
     ]
+
+
+def _error(record: Record) -> list[str]:
+    score = record.headline.in_percent()
+    return [text.number(number) for number in (score.mean, score.low, score.high)]
 
 
 def _cost(value: Any) -> str:

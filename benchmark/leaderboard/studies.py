@@ -13,7 +13,7 @@ from typing import Any
 from benchmark.leaderboard.board import Leaderboard, read_leaderboard
 from benchmark.leaderboard.entries import MISSING, Entry
 from benchmark.leaderboard.markdown import pipe_table
-from benchmark.leaderboard.names import DATASETS, METHODS, TASKS, ordered
+from benchmark.leaderboard.names import ordered
 from benchmark.leaderboard.text import number
 from benchmark.planning.suites import Study
 
@@ -32,8 +32,10 @@ def compare(study: Study, results: Path, profile: str) -> Comparison:
     boards = {variant: read_leaderboard(study.folder(results, variant), profile) for variant in study.variants}
     found = {name: _entries(board) for name, board in boards.items()}
     cells = {cell for entries in found.values() for cell in entries}
-    methods = ordered({method for _, _, method in cells}, METHODS)
-    places = [(d, t) for d in ordered({c[0] for c in cells}, DATASETS) for t in ordered({c[1] for c in cells}, TASKS)]
+    methods = ordered({method for _, _, method in cells}, "methods")
+    places = [
+        (d, t) for d in ordered({c[0] for c in cells}, "datasets") for t in ordered({c[1] for c in cells}, "tasks")
+    ]
     entries = {
         (d, t): {m: {v: found[v].get((d, t, m)) or Entry(m, t, d, MISSING) for v in study.variants} for m in methods}
         for d, t in places

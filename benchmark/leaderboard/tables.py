@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from benchmark.leaderboard.board import Leaderboard
 from benchmark.leaderboard.columns import Column
 from benchmark.leaderboard.entries import MISSING, Entry
-from benchmark.leaderboard.names import is_reference
 from benchmark.leaderboard.text import ALIKE, DASH, letter, number
 
 SHORT_STATES = {MISSING: DASH, "unsupported": "unsup."}
@@ -35,15 +34,15 @@ class Table:
 
 
 def family_tables(board: Leaderboard) -> list[Table]:
-    return [_table(title, columns, board.methods) for title, columns in board.families.items()]
+    return [_table(title, columns, board) for title, columns in board.families.items()]
 
 
-def _table(title: str, columns: Sequence[Column], methods: Sequence[str]) -> Table:
+def _table(title: str, columns: Sequence[Column], board: Leaderboard) -> Table:
     shown = tuple(column for column in columns if column.supported)
     letters: dict[str, str] = {}
     blocks = []
     for block, wanted in (("references", True), ("learned methods", False)):
-        members = [method for method in methods if is_reference(method) == wanted]
+        members = [method for method in board.methods if (method in board.references) == wanted]
         rows = tuple((method, tuple(_shown(column, method, letters) for column in shown)) for method in members)
         if rows:
             blocks.append((block, rows))

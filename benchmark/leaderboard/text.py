@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from benchmark.leaderboard.board import Leaderboard
-from benchmark.leaderboard.names import DATASETS, ordered
+from benchmark.leaderboard.names import ordered
 from benchmark.leaderboard.overview import Overview, Spread
 
 ALIKE = "†"
@@ -43,7 +43,7 @@ def sources(board: Leaderboard) -> dict[str, list[str]]:
     for record in board.records:
         if record.state == "done":
             found[record.source].add(record.cell.dataset)
-    return {source: ordered(found[source], DATASETS) for source in sorted(found)}
+    return {source: ordered(found[source], "datasets") for source in sorted(found)}
 
 
 def _sources(board: Leaderboard) -> list[str]:
@@ -55,6 +55,13 @@ def _sources(board: Leaderboard) -> list[str]:
             "comparable to published ones."
         )
     return sentences
+
+
+def overview_notes(overview: Overview) -> list[str]:
+    """What the overview's reader must know."""
+    informed = [one.method for one in overview.summaries if one.uses_equation]
+    equation = [f"These use the equation beside the data: {', '.join(informed)}."] if informed else []
+    return [OVERVIEW_NOTE, *equation, *shared_cells(overview)]
 
 
 def shared_cells(overview: Overview) -> list[str]:

@@ -10,15 +10,15 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from functools import lru_cache
 from typing import Any
 
 from benchmark.leaderboard import text
 from benchmark.leaderboard.board import Leaderboard
-from benchmark.leaderboard.collect import HEADLINE, Record
 from benchmark.leaderboard.columns import Column
 from benchmark.leaderboard.entries import MISSING, Entry
+from benchmark.records.record import HEADLINE, About, MetricScore, Record
 
 COST = ("parameters", "steps", "fit_seconds", "predict_seconds", "evaluations", "peak_memory_mb")
 PROVENANCE = (
@@ -32,9 +32,10 @@ PROVENANCE = (
     "dirty",
 )
 CELL = ("method", "task", "dataset", "profile", "seed", "state")
+ABOUT = tuple(field.name for field in fields(About))
 METRIC = ("metric", "unit", "mean", "low", "high")
 POOLED = ("pooled_percent", "pooled_low", "pooled_high", "pooled_seeds", "ranked", "place", "alike", "notes")
-CSV_HEADER = (*CELL, *METRIC, "n", "frames", "reason", *POOLED, *COST, *PROVENANCE)
+CSV_HEADER = (*CELL, *METRIC, "n", "frames", "reason", *POOLED, *COST, *PROVENANCE, *ABOUT)
 
 
 def render_csv(board: Leaderboard) -> str:
@@ -58,14 +59,18 @@ def _record_lines(record: Record, column: Column) -> Iterator[str]:
             *_pooled(column, cell.method),
             *(record.cost.get(name) for name in COST),
             *_provenance(record).values(),
+            *(getattr(record.about, name, None) for name in ABOUT),
         ]
     )
-    metrics = record.metrics(number=str)
-    if not metrics:
+    if not record.metrics:
         yield f"{head},,,,,,{tail}"
-    for name, score in metrics.items():
-        mean, low, high = _text(score.get("mean")), _text(score.get("low")), _text(score.get("high"))
-        yield f"{head},{_label(name, score.get('unit', ''))},{mean},{low},{high},{tail}"
+    for name, score in sorted(record.metrics.items()):
+        mean, low, high = map(_text, (score.mean, score.low, score.high))
+        yield f"{head},{_label(name, score.unit)},{mean},{low},{high},{tail}"
+
+
+def _score(score: MetricScore) -> dict[str, Any]:
+    return {"unit": score.unit, "mean": score.mean, "low": score.low, "high": score.high}
 
 
 def _provenance(record: Record) -> dict[str, Any]:
@@ -118,7 +123,7 @@ def render_json(board: Leaderboard) -> str:
         "title": text.title(board),
         "profile": board.profile,
         "headline": HEADLINE,
-        "notes": [*text.heading(board), *text.LEGEND, text.OVERVIEW_NOTE, *text.shared_cells(board.overview)],
+        "notes": [*text.heading(board), *text.LEGEND, *text.overview_notes(board.overview)],
         "data_sources": text.sources(board),
         "problems": board.problems,
         "families": [
@@ -158,8 +163,9 @@ def _json_cell(record: Record) -> str:
         "reason": record.reason,
         "frames": record.frames,
         "n": record.basis.trajectories if record.state == "done" else None,
-        "metrics": record.metrics(),
-        "cost": record.cost,
+        "metrics": {name: _score(score) for name, score in sorted(record.metrics.items())},
+        "about": record.about and asdict(record.about),
+        "cost": {name: value for name, value in record.cost.items() if value is not None},
         "provenance": _provenance(record),
     }
     return json.dumps(cell)

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from benchmark.core import Split
 from benchmark.planning.request import Request
 from benchmark.planning.resolve import Resolved, is_fitted
-from benchmark.records.record import Cell, RecordError, read_record
+from benchmark.records.cell import Cell
+from benchmark.records.files import read_record
+from benchmark.records.record import Record, RecordError
 
 BUDGET = {"smoke": 10.0, "laptop": 600.0}  # seconds a cell, fit and score, on 2 cores; `paper` has none
 BYTES = 4  # float32
@@ -43,11 +44,11 @@ def estimate(cell: Resolved, request: Request, to_generate: Iterable[Split], fit
     if record is None:
         seconds, basis = _declared(cell, request.profile, has_fit)
         return Estimate(seconds, video_mb * (samples + 3), disk, basis)
-    cost = record["cost"]
+    cost = record.cost
     seconds = cost["predict_seconds"] * trajectories * samples / _samples(record)
     disk += 0.0 if has_fit else cost.get("parameters", 0) * BYTES / 2**20
     seconds += 0.0 if has_fit else cost["fit_seconds"]
-    return Estimate(seconds, max(cost["peak_memory_mb"], video_mb), disk, f"the record of {Cell(**record['cell'])}")
+    return Estimate(seconds, max(cost["peak_memory_mb"], video_mb), disk, f"the record of {record.cell}")
 
 
 def _declared(cell: Resolved, profile: str, has_fit: bool) -> tuple[float | None, str]:
@@ -58,8 +59,8 @@ def _declared(cell: Resolved, profile: str, has_fit: bool) -> tuple[float | None
     return BUDGET.get(profile), "the profile's budget" if profile in BUDGET else "nothing known"
 
 
-def _samples(record: dict[str, Any]) -> int:
-    return record["settings"]["evaluation"]["samples"]
+def _samples(record: Record) -> int:
+    return record.settings["evaluation"]["samples"]
 
 
 def _data_mb(cell: Resolved, splits: Iterable[Split]) -> float:
@@ -71,18 +72,18 @@ def _data_mb(cell: Resolved, splits: Iterable[Split]) -> float:
     return frames * dataset.sizes.resolution**2 * BYTES / 2**20
 
 
-def _nearest_record(cell: Cell, results: Path) -> dict[str, Any] | None:
+def _nearest_record(cell: Cell, results: Path) -> Record | None:
     folder = results / cell.profile / cell.dataset
     same_task = sorted((folder / cell.task).glob(f"{cell.method}-s*.json"))
     others = sorted(folder.glob(f"*/{cell.method}-s*.json"))
     return next(_with_cost([cell.path(results), *same_task, *others]), None)
 
 
-def _with_cost(paths: Iterable[Path]) -> Iterator[dict[str, Any]]:
+def _with_cost(paths: Iterable[Path]) -> Iterator[Record]:
     for path in paths:
         try:
             record = read_record(path)
         except (OSError, RecordError):
             continue
-        if record["state"] == "done" and {"predict_seconds", "fit_seconds", "peak_memory_mb"} <= record["cost"].keys():
+        if record.state == "done" and {"predict_seconds", "fit_seconds", "peak_memory_mb"} <= record.cost.keys():
             yield record

@@ -20,9 +20,11 @@ from benchmark.errors import UserError
 from benchmark.planning.estimate import NOTHING, Estimate, estimate
 from benchmark.planning.registry import PluginError, near
 from benchmark.planning.request import Request
-from benchmark.planning.resolve import NoProfile, Resolved, Resolver
-from benchmark.planning.settings import digest
-from benchmark.records.record import PROFILES, Cell, RecordError, read_record
+from benchmark.planning.resolve import NoProfile, Resolved, Resolver, about
+from benchmark.records.cell import PROFILES, Cell
+from benchmark.records.digest import digest
+from benchmark.records.files import read_record
+from benchmark.records.record import About, RecordError
 
 Action = Literal["run", "skip", "write", "refuse"]
 
@@ -38,6 +40,7 @@ class PlannedCell:
     estimate: Estimate = NOTHING
     fit: str = ""  # cells with the same one share a fit
     settings: dict[str, Any] = field(default_factory=dict, repr=False)  # all that can move the numbers
+    about: About | None = None  # what the method declares of itself; None where it cannot be loaded
 
     @property
     def key(self) -> str:
@@ -83,11 +86,12 @@ def _plan_cell(cell: Cell, request: Request, resolver: Resolver, counted: _Count
     try:
         resolved = resolver.resolve(cell)
     except NoProfile as error:
-        return PlannedCell(cell, "unsupported", "write", str(error))
+        return PlannedCell(cell, "unsupported", "write", str(error), about=about(resolver.method(cell.method)))
     except PluginError as error:  # asked through `all`: one broken method takes nothing else down
         return PlannedCell(cell, "failed", "refuse", str(error))
+    known: dict[str, Any] = {"settings": resolved.identity, "about": resolved.about}
     if resolved.unsupported:
-        return PlannedCell(cell, "unsupported", "write", resolved.unsupported, settings=resolved.identity)
+        return PlannedCell(cell, "unsupported", "write", resolved.unsupported, **known)
     try:
         state, reason = state_of(resolved, request.results)
     except RecordError as error:
@@ -96,13 +100,13 @@ def _plan_cell(cell: Cell, request: Request, resolver: Resolver, counted: _Count
             return PlannedCell(cell, state, "refuse", reason)
     fit = "" if resolved.method.scope == "instance" else str(resolved.fit_folder(request.runs))
     if state == "done" and not request.overwrite:
-        return PlannedCell(cell, state, "skip", fit=fit, settings=resolved.identity)
+        return PlannedCell(cell, state, "skip", fit=fit, **known)
     missing: list[Split] = [split for split in resolved.splits if resolver.stored(cell.dataset)[split] == "missing"]
     to_generate: list[Split] = [split for split in missing if (cell.dataset, split) not in counted.data]
     cost = estimate(resolved, request, to_generate, fit_counted=fit in counted.fits)
     counted.data |= {(cell.dataset, split) for split in missing}
     counted.fits.add(fit)
-    return PlannedCell(cell, state, "run", reason, cost, fit, resolved.identity)
+    return PlannedCell(cell, state, "run", reason, cost, fit, **known)
 
 
 def state_of(resolved: Resolved, results: Path) -> tuple[str, str]:
@@ -111,9 +115,9 @@ def state_of(resolved: Resolved, results: Path) -> tuple[str, str]:
     if not path.exists():
         return "missing", ""
     record = read_record(path)
-    if record.get("key") != resolved.key:
-        return "stale", "; ".join(changes(record.get("settings"), resolved.identity)) or "made another way"
-    return record["state"], record.get("reason") or ""
+    if record.key != resolved.key:
+        return "stale", "; ".join(changes(record.settings or None, resolved.identity)) or "made another way"
+    return record.state, record.reason
 
 
 def changes(old: Any, new: Any, where: str = "") -> Iterator[str]:

@@ -16,8 +16,10 @@ from benchmark.core import Dataset, Method, Split, Task
 from benchmark.errors import UserError
 from benchmark.planning.registry import PluginError, Registry, near, registry
 from benchmark.planning.request import Request
-from benchmark.planning.settings import SettingsError, digest, has, keys, plain, resolve, without
-from benchmark.records.record import SCORER_VERSION, Cell
+from benchmark.planning.settings import SettingsError, has, keys, resolve, without
+from benchmark.records.cell import Cell
+from benchmark.records.digest import digest, plain
+from benchmark.records.record import SCORER_VERSION, About
 
 FIT = "fit.json"  # written last: with it a fit is whole
 
@@ -45,6 +47,10 @@ class Resolved:
         return digest(self.identity)
 
     @property
+    def about(self) -> About:
+        return about(self.method)
+
+    @property
     def fit_name(self) -> str:
         """The run folder's last part: a fit of scope `dataset` is shared by all tasks."""
         shared = "all" if self.method.scope == "dataset" else self.cell.task
@@ -61,6 +67,11 @@ class Resolved:
     @property
     def test_frames(self) -> int:
         return test_frames(self.task, self.dataset)
+
+
+def about(method: type[Method]) -> About:
+    """What a method declares of itself, for its records."""
+    return About(method.kind, method.uses_equation, method.scope)
 
 
 def run_folder(runs: Path, cell: Cell) -> Path:
@@ -213,6 +224,8 @@ def check_method(method: Any, name: str, origin: str) -> type[Method]:
             raise PluginError(f"{where}: {call} must take ({wanted}), it takes {signature}") from error
     if method.scope not in ("task", "dataset", "instance"):
         raise PluginError(f"{where}: expected scope task, dataset or instance, got {method.scope!r}")
+    if method.kind not in ("reference", "learned"):
+        raise PluginError(f"{where}: expected kind reference or learned, got {method.kind!r}")
     return method
 
 

@@ -1,18 +1,14 @@
 """Settings are frozen dataclasses; a profile names one, `--set key=value` and `--config file.yaml` change fields of it.
 
 Overrides are a flat dict of dotted keys, `{"optimiser.lr": 0.001}`. A key that is no field is refused with the nearest
-name, a value that does not fit the field's type with what was expected. `digest` is the hash under which results are
-kept: equal settings have equal digests, whatever machine or day.
+name, a value that does not fit the field's type with what was expected.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import math
 import types
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -20,6 +16,7 @@ import yaml
 
 from benchmark.errors import UserError
 from benchmark.planning.registry import near
+from benchmark.records.digest import field_names, is_settings
 
 T = TypeVar("T")
 
@@ -73,7 +70,7 @@ def resolve(settings: T, overrides: Mapping[str, Any], owner: str = "settings") 
 def has(settings: Any, key: str) -> bool:
     """Whether a dotted key names a field."""
     for name in key.split("."):
-        if not _is_settings(settings) or name not in _names(settings):
+        if not is_settings(settings) or name not in field_names(settings):
             return False
         settings = getattr(settings, name)
     return True
@@ -87,25 +84,10 @@ def covers(names: Iterable[str], key: str) -> bool:
 def keys(settings: Any, prefix: str = "") -> list[str]:
     """Every dotted key that can be set."""
     result = []
-    for name in _names(settings) if _is_settings(settings) else []:
+    for name in field_names(settings) if is_settings(settings) else []:
         value = getattr(settings, name)
-        result += keys(value, f"{prefix}{name}.") if _is_settings(value) else [prefix + name]
+        result += keys(value, f"{prefix}{name}.") if is_settings(value) else [prefix + name]
     return result
-
-
-def plain(value: Any) -> Any:
-    """Settings as JSON values: dataclasses become dicts, tuples lists, non-finite floats strings."""
-    if _is_settings(value):
-        return {name: plain(getattr(value, name)) for name in _names(value)}
-    if isinstance(value, Mapping):
-        return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(v) for v in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    return str(value)
 
 
 def without(values: Any, names: Iterable[str]) -> Any:
@@ -118,20 +100,6 @@ def without(values: Any, names: Iterable[str]) -> Any:
         for key, value in values.items()
         if key not in names
     }
-
-
-def digest(value: Any) -> str:
-    """sha256 of the settings' JSON with sorted keys."""
-    text = json.dumps(plain(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _is_settings(value: Any) -> bool:
-    return is_dataclass(value) and not isinstance(value, type)
-
-
-def _names(settings: Any) -> list[str]:
-    return [f.name for f in fields(settings) if f.init]
 
 
 def _first_line(error: Exception) -> str:
@@ -162,7 +130,7 @@ def _apply(settings: Any, changes: Mapping[tuple[str, ...], Any], owner: str, pr
 def _part(settings: Any, name: str, changes: dict[tuple[str, ...], Any], owner: str, prefix: str) -> Any:
     """The new value of one field: given whole, or with changes below it."""
     where = f"{owner}: {prefix}{'.'.join((name, *next(iter(changes))))}"
-    known = _names(settings) if _is_settings(settings) else []
+    known = field_names(settings) if is_settings(settings) else []
     if name not in known:
         hint = near(name, known) if known else " (there are none)"
         raise SettingsError(f"{where}: unknown setting {name!r}{hint}")

@@ -1,98 +1,203 @@
-"""Cells and their records: one JSON file a cell, written atomically. Needs neither torch nor numpy.
+"""What a run leaves of a cell, with a type for every part, and its JSON form. Needs neither torch nor numpy.
 
-results/<profile>/<dataset>/<task>/<method>-s<seed>.json
+`files` keeps records on disk, `migrate` brings those of older schemas up to date, `compare` says which two of them may
+stand side by side.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import tempfile
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any, Literal, get_args
 
 from benchmark.errors import FileError
+from benchmark.records.cell import Cell
+from benchmark.records.compare import Basis
+from benchmark.records.migrate import SCHEMA, upgrade
 
-SCHEMA = 1
 SCORER_VERSION = 1  # raise it when a metric's definition or value changes
-PROFILES = ("smoke", "laptop", "paper")
 STATES = ("done", "failed", "timeout", "oom", "unsupported")  # stored; "stale" and "missing" are found by comparing
+HEADLINE = "rel_l2"  # what tables rank by, stored in full
+DIGITS = 6  # significant ones that are stored of the other metrics' values
+AGAIN = "run the cell again with --overwrite"
 
-
-@dataclass(frozen=True, order=True)
-class Cell:
-    """One number of a leaderboard: who, on what, at which size, with which seed."""
-
-    method: str
-    task: str
-    dataset: str
-    profile: str
-    seed: int
-
-    def path(self, results: Path) -> Path:
-        return results / f"{self.profile}/{self.dataset}/{self.task}/{self.method}-s{self.seed}.json"
-
-    def __str__(self) -> str:
-        return f"{self.method} x {self.task} x {self.dataset} ({self.profile}, seed {self.seed})"
+Kind = Literal["reference", "learned"]
+Scope = Literal["task", "dataset", "instance"]
+Numbers = Any  # a float, or for a curve a list over frames
 
 
 class RecordError(FileError):
-    """A record file that cannot be read; the message names the file and the remedy."""
+    """A record that cannot be used; the message says what is wrong and the remedy."""
 
 
-def new_record(cell: Cell, state: str, **parts: Any) -> dict[str, Any]:
-    """A record; `parts` are reason, traceback, settings, key, remark, frames, metrics, cost, provenance.
+@dataclass(frozen=True)
+class About:
+    """What a method declares of itself, so that tables need not know it."""
 
-    `metrics[name]` = {"unit", "mean", "low", "high", "values"}: low and high bound the 95 % bootstrap interval over
-    test trajectories, `values` has one number a trajectory. A curve's values are lists over frames.
-    """
-    if state not in STATES:
-        raise ValueError(f"state: expected one of {STATES}, got {state!r}")
-    return {"schema": SCHEMA, "cell": asdict(cell), "state": state, **parts}
+    kind: Kind
+    uses_equation: bool
+    scope: Scope
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> About:
+        about = cls(**raw)
+        if about.kind not in get_args(Kind) or about.scope not in get_args(Scope):
+            raise ValueError(
+                f"about: expected a kind of {get_args(Kind)} and a scope of {get_args(Scope)}, got {about}"
+            )
+        return about
 
 
-def write_json(path: Path, value: Any) -> None:
-    """Atomic: the file is either the old or the new one, never a part."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+@dataclass(frozen=True)
+class MetricScore:
+    """Mean over test trajectories, the bounds of its 95 % bootstrap interval, and one value a trajectory."""
+
+    unit: str
+    mean: Numbers
+    low: Numbers
+    high: Numbers
+    values: list[Any]  # floats, or for a curve lists over frames
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> MetricScore:
+        score = cls(**raw)
+        if not isinstance(score.values, list):
+            raise TypeError(f"values: expected a list, got {score.values!r}")
+        return score
+
+    def to_json(self, digits: int | None = None) -> dict[str, Any]:
+        """`digits`: how many significant ones to keep of the values; None is all."""
+        parts = {"unit": self.unit, "mean": self.mean, "low": self.low, "high": self.high}
+        return {**parts, "values": self.values if digits is None else rounded(self.values, digits)}
+
+    def in_percent(self) -> MetricScore:
+        """The same relative error in percent; a curve has no such form."""
+        if self.unit == "%":
+            return self
+        mean, low, high, *values = (100.0 * number for number in (self.mean, self.low, self.high, *self.values))
+        return MetricScore("%", mean, low, high, values)
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether it is a number with an interval and at least one value, all finite."""
+        try:
+            return bool(self.values) and all(map(math.isfinite, (self.mean, self.low, self.high, *self.values)))
+        except TypeError:
+            return False
+
+
+@dataclass(frozen=True)
+class Record:
+    """A cell's outcome: numbers, or the state and reason in their place, with all that is needed to make it again."""
+
+    cell: Cell
+    state: str
+    reason: str = ""
+    traceback: str = ""
+    about: About | None = None  # None: the method could not be asked
+    settings: dict[str, Any] = field(default_factory=dict)  # all that can move the numbers
+    key: str = ""  # digest of the settings
+    remark: str = ""  # what a table must say beside the score
+    frames: tuple[int, ...] | None = None  # those scored; None: the whole video
+    metrics: dict[str, MetricScore] = field(default_factory=dict)
+    cost: dict[str, Any] = field(default_factory=dict)
+    provenance: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.state not in STATES:
+            raise RecordError(f"unknown state {self.state!r}; expected one of {', '.join(STATES)}")
+
+    @property
+    def headline(self) -> MetricScore:
+        return self.metrics[HEADLINE]
+
+    @property
+    def is_reference(self) -> bool:
+        return self.about is not None and self.about.kind == "reference"
+
+    @property
+    def created(self) -> str:
+        return str(self.provenance.get("created") or "")
+
+    @property
+    def source(self) -> str:
+        """Where the test data comes from: generated or official."""
+        return str(self.provenance.get("data_source") or "unknown")
+
+    @property
+    def task(self) -> dict[str, Any]:
+        """The settings of the task."""
+        return self.settings.get("task") or {}
+
+    @cached_property
+    def basis(self) -> Basis:
+        return Basis.of(self)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; parts that are empty are left out. Nothing but values of secondary metrics is rounded."""
+        parts = {
+            "about": self.about and asdict(self.about),
+            "reason": self.reason,
+            "traceback": self.traceback,
+            "settings": self.settings,
+            "key": self.key,
+            "remark": self.remark,
+            "frames": None if self.frames is None else list(self.frames),
+            "metrics": {
+                name: score.to_json(None if name == HEADLINE else DIGITS) for name, score in self.metrics.items()
+            },
+            "cost": self.cost,
+            "provenance": self.provenance,
+        }
+        head = {"schema": SCHEMA, "cell": asdict(self.cell), "state": self.state}
+        return head | {name: part for name, part in parts.items() if part not in (None, "", {})}
+
+    @classmethod
+    def from_json(cls, raw: Any) -> Record:
+        """The inverse of `to_json`, also for older schemas. Raises RecordError."""
+        _check_head(raw)
+        try:
+            record = _record(upgrade(raw))
+            if record.state == "done" and not (HEADLINE in record.metrics and record.headline.is_finite):
+                raise RecordError(f"done, but without a finite {HEADLINE} (mean, low, high, values); {AGAIN}")
+            _ = record.basis  # what tables compare by must be there in its form
+            return record
+        except RecordError:
+            raise
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise RecordError(f"a part has another form than expected ({error}); {AGAIN}") from error
+
+
+def rounded(values: list[Any], digits: int) -> list[Any]:
+    """Numbers, or lists of numbers, to so many significant digits."""
+    return [rounded(v, digits) if isinstance(v, list) else float(f"{v:.{digits}g}") for v in values]
+
+
+def _check_head(raw: Any) -> None:
+    """What even a record of a newer schema must have."""
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(value, file, indent=1, allow_nan=False, sort_keys=True)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def read_record(path: Path, parse: Callable[[str], Any] = json.loads) -> dict[str, Any]:
-    """A checked record. `parse` may leave out parts that its caller does not need."""
-    try:
-        record = parse(path.read_text(encoding="utf-8"))
-        schema, state, cell = int(record["schema"]), record["state"], record["cell"]
-        found = Cell(**cell)
+        schema, _ = int(raw["schema"]), (raw["state"], Cell(**raw["cell"]))
     except (ValueError, KeyError, TypeError) as error:
-        raise RecordError(
-            f"{path}: not a record ({type(error).__name__}: {error}); move it away or run the cell again "
-            "with --overwrite"
-        ) from error
+        raise RecordError(f"not a record ({type(error).__name__}: {error}); move it away or {AGAIN}") from error
     if schema > SCHEMA:
-        raise RecordError(
-            f"{path}: written by a newer suite (schema {schema}, this one reads {SCHEMA}); update the suite"
-        )
-    if state not in STATES:
-        raise RecordError(f"{path}: unknown state {state!r}; expected one of {', '.join(STATES)}")
-    if found.path(Path()).parts != path.parts[-4:]:
-        raise RecordError(f"{path}: holds the record of {found}; move it to {found.path(Path())}")
-    return record
+        raise RecordError(f"written by a newer suite (schema {schema}, this one reads {SCHEMA}); update the suite")
 
 
-def record_paths(results: Path, profile: str | None = None) -> Iterator[Path]:
-    """Record files in a fixed order; studies have results of their own and do not count."""
-    paths = results.glob(f"{profile or '*'}/*/*/*-s*.json")
-    yield from sorted(p for p in paths if not p.name.startswith("."))
+def _record(raw: dict[str, Any]) -> Record:
+    frames, about = raw.get("frames"), raw.get("about")
+    settings, metrics, cost, provenance = (
+        dict(raw.get(name) or {}) for name in ("settings", "metrics", "cost", "provenance")
+    )
+    return Record(
+        cell=Cell(**raw["cell"] | {"seed": int(raw["cell"]["seed"])}),
+        state=raw["state"],
+        about=None if about is None else About.from_json(about),
+        settings=settings,
+        frames=None if frames is None else tuple(int(frame) for frame in frames),
+        metrics={name: MetricScore.from_json(score) for name, score in metrics.items()},
+        cost=cost,
+        provenance=provenance,
+        **{name: str(raw.get(name) or "") for name in ("reason", "traceback", "key", "remark")},
+    )

@@ -24,7 +24,7 @@ from torch import Tensor
 from benchmark.core import Method, Prediction, Problem, Trajectories
 from benchmark.planning.request import Request
 from benchmark.planning.resolve import Resolved
-from benchmark.records.record import SCORER_VERSION, new_record
+from benchmark.records.record import SCORER_VERSION, MetricScore, Record
 from benchmark.running import provenance
 from benchmark.running.fits import Fit, FitStore
 from benchmark.running.masks import test_generators
@@ -43,7 +43,7 @@ class Surroundings:
     clock: Callable[[bool], None] = lambda runs: None  # False: what follows is not on the cell's time limit
 
 
-def run_cell(cell: Resolved, around: Surroundings) -> dict[str, Any]:
+def run_cell(cell: Resolved, around: Surroundings) -> Record:
     """The record of a cell that is done; whatever goes wrong is raised."""
     request, seed = around.request, cell.cell.seed
     prepare_data(cell, around)
@@ -58,13 +58,14 @@ def run_cell(cell: Resolved, around: Surroundings) -> dict[str, Any]:
     around.progress("score", 0.0)
     truth, again = observe(cell, request)
     metrics = score_prediction(cell, prediction, truth, again)
-    return new_record(
+    return Record(
         cell.cell,
         "done",
+        about=cell.about,
         settings=cell.identity,
         key=cell.key,
-        remark=remark,
-        frames=None if prediction.frames is None else list(prediction.frames),
+        remark=remark or "",
+        frames=None if prediction.frames is None else tuple(prediction.frames),
         metrics=metrics,
         cost=_cost(known, fit, prediction, meter, len(problem)),
         provenance=describe(cell, around) | _data(cell, request) | {"mask_hash": mask_hash(again.mask)},
@@ -150,7 +151,9 @@ def check_prediction(prediction: Any, problem: Problem, samples: int) -> Predict
     return replace(prediction, u=u)
 
 
-def score_prediction(cell: Resolved, prediction: Prediction, truth: Trajectories, problem: Problem) -> dict[str, Any]:
+def score_prediction(
+    cell: Resolved, prediction: Prediction, truth: Trajectories, problem: Problem
+) -> dict[str, MetricScore]:
     """Every metric with its mean over trajectories and the 95 % interval of that mean."""
     from benchmark.scoring.metrics import score
 
@@ -158,7 +161,7 @@ def score_prediction(cell: Resolved, prediction: Prediction, truth: Trajectories
     return {name: summary(name, metric.unit, metric.values) for name, metric in metrics.items()}
 
 
-def summary(name: str, unit: str, values: list[Any]) -> dict[str, Any]:
+def summary(name: str, unit: str, values: list[Any]) -> MetricScore:
     """A metric of a record; for a curve the mean and its bounds are lists over frames too."""
     from benchmark.scoring.stats import bootstrap_interval
 
@@ -167,14 +170,14 @@ def summary(name: str, unit: str, values: list[Any]) -> dict[str, Any]:
         raise ValueError(f"metric {name}: not finite in {int((~np.isfinite(table)).any(-1).sum())} trajectories")
     columns = table.reshape(len(table), -1).T  # (1 or T, B)
     bounds = [bootstrap_interval(column.tolist()) for column in columns]
-    parts = {
+    parts: dict[str, Any] = {
         "mean": [float(column.mean()) for column in columns],
         "low": [float(low) for low, _ in bounds],
         "high": [float(high) for _, high in bounds],
     }
     if table.ndim == 1:
         parts = {part: numbers[0] for part, numbers in parts.items()}
-    return {"unit": unit, **parts, "values": table.tolist()}
+    return MetricScore(unit, **parts, values=table.tolist())
 
 
 def describe(cell: Resolved, around: Surroundings) -> dict[str, Any]:

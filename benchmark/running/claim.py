@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from benchmark.errors import FileError
-from benchmark.records.record import RecordError, read_record
+from benchmark.records.files import read_record
+from benchmark.records.record import Record, RecordError
 
 MEMORY_MESSAGES = ("not enough memory", "DefaultCPUAllocator", "CUDA out of memory", "Cannot allocate memory")
 
@@ -20,16 +20,15 @@ def lock_path(record: Path) -> Path:
     return record.with_name(f".{record.name}.lock")
 
 
-def settled(path: Path, key: str, since: str, overwrite: bool) -> dict[str, Any] | None:
+def settled(path: Path, key: str, since: str, overwrite: bool) -> Record | None:
     """The record, if the cell need not run: it is done, or another process has finished it since this run began."""
     try:
         record = read_record(path)
     except (FileNotFoundError, RecordError):
         return None
-    if record.get("key") != key:
+    if record.key != key:
         return None
-    is_new = record.get("provenance", {}).get("created", "") >= since
-    return record if is_new or (record["state"] == "done" and not overwrite) else None
+    return record if record.created >= since or (record.state == "done" and not overwrite) else None
 
 
 def remove_parts(path: Path) -> None:

@@ -30,7 +30,7 @@ from torch import Tensor
 from benchmark.core import Method, Run, TrajectorySet
 from benchmark.errors import FileError
 from benchmark.planning.resolve import FIT, Resolved
-from benchmark.records.record import write_json
+from benchmark.records.files import write_json
 from benchmark.running import locks
 from benchmark.running.meter import Meter
 from benchmark.running.provenance import now

@@ -21,7 +21,9 @@ from benchmark.errors import UserError
 from benchmark.planning.plan import PlannedCell
 from benchmark.planning.request import Request
 from benchmark.planning.resolve import run_folder
-from benchmark.records.record import SCORER_VERSION, Cell, RecordError, new_record, read_record, write_json
+from benchmark.records.cell import Cell
+from benchmark.records.files import read_record, write_record
+from benchmark.records.record import SCORER_VERSION, Record, RecordError
 from benchmark.running import locks, provenance
 from benchmark.running.claim import check_writable, lock_path, settled
 from benchmark.running.process import WorkerProcess
@@ -38,7 +40,7 @@ class Event:
     cell: Cell
     message: str = ""
     fraction: float = 0.0
-    record: dict[str, Any] | None = None
+    record: Record | None = None
     done: int = 0
     total: int = 0
 
@@ -46,9 +48,7 @@ class Event:
 Report = Callable[[Event], None]
 
 
-def execute(
-    request: Request, planned: Sequence[PlannedCell], report: Report = lambda event: None
-) -> list[dict[str, Any]]:
+def execute(request: Request, planned: Sequence[PlannedCell], report: Report = lambda event: None) -> list[Record]:
     """Run what is to run; one record for each planned cell, in order. KeyboardInterrupt leaves nothing running."""
     check_device(request.device)
     check_writable(request.results, "results", "choose another with --output, or change its permissions")
@@ -88,7 +88,7 @@ class _Execution:
     request: Request
     planned: list[PlannedCell]
     report: Report
-    records: dict[Cell, dict[str, Any]] = field(default_factory=dict)
+    records: dict[Cell, Record] = field(default_factory=dict)
     processes: dict[int, WorkerProcess] = field(default_factory=dict)  # by slot
     made: set[str] = field(default_factory=set)  # fits that are there
 
@@ -105,7 +105,7 @@ class _Execution:
             elif planned.action == "write":
                 self._write_unsupported(planned)
             elif planned.action == "refuse":
-                self._finish(planned, new_record(planned.cell, "failed", reason=planned.reason))
+                self._finish(planned, Record(planned.cell, "failed", planned.reason))
 
     def work(self) -> None:
         while self.pending or any(process.planned for process in self.processes.values()):
@@ -180,7 +180,7 @@ class _Execution:
             self.made.add(planned.fit)
             if answer["spoilt"]:
                 self._replace(slot)
-            self._finish(planned, answer["record"])
+            self._finish(planned, Record.from_json(answer["record"]))
 
     def _died(self, slot: int, process: WorkerProcess) -> None:
         planned, code = process.planned, self._replace(slot)
@@ -195,7 +195,7 @@ class _Execution:
         """End the slot's worker; the next cell starts a new one."""
         return self.processes.pop(slot).kill()
 
-    def _conclude(self, planned: PlannedCell, state: str, reason: str, **parts: Any) -> None:
+    def _conclude(self, planned: PlannedCell, state: str, reason: str, traceback: str = "") -> None:
         """Write the record of a cell that no worker can write; not if another process has got on with it."""
         path = planned.cell.path(self.request.results)
         try:
@@ -205,10 +205,10 @@ class _Execution:
                     return
                 record = settled(path, planned.key, self.since, overwrite=True)
                 if record is None:
-                    record = self._record(planned, state, reason, **parts)
-                    write_json(path, record)
+                    record = self._record(planned, state, reason, traceback)
+                    write_record(path, record)
         except OSError as error:  # a full disk, say: the other cells go on
-            record = self._record(planned, state, f"{reason}; and the record could not be written: {error}", **parts)
+            record = self._record(planned, state, f"{reason}; and the record could not be written: {error}", traceback)
         self._finish(planned, record)
 
     def _write_unsupported(self, planned: PlannedCell) -> None:
@@ -218,14 +218,22 @@ class _Execution:
         with locks.hold(lock_path(path)):
             with suppress(FileNotFoundError, RecordError):
                 record = read_record(path)
-            if record is None or any(record.get(part) != new[part] for part in ("state", "reason", "key")):
+            if record is None or (record.state, record.reason, record.key) != (new.state, new.reason, new.key):
                 record = new
-                write_json(path, record)
+                write_record(path, record)
         self._finish(planned, record)
 
-    def _record(self, planned: PlannedCell, state: str, reason: str, **parts: Any) -> dict[str, Any]:
-        known = {"settings": planned.settings, "key": planned.key, "provenance": self._provenance()}
-        return new_record(planned.cell, state, reason=reason, **known, **parts)
+    def _record(self, planned: PlannedCell, state: str, reason: str, traceback: str = "") -> Record:
+        return Record(
+            planned.cell,
+            state,
+            reason,
+            traceback,
+            about=planned.about,
+            settings=planned.settings,
+            key=planned.key,
+            provenance=self._provenance(),
+        )
 
     def _provenance(self) -> dict[str, Any]:
         return {
@@ -236,7 +244,7 @@ class _Execution:
             "created": provenance.now(),
         }
 
-    def _finish(self, planned: PlannedCell, record: dict[str, Any]) -> None:
+    def _finish(self, planned: PlannedCell, record: Record) -> None:
         self.records[planned.cell] = record
         self._report(Event("end", planned.cell, record=record))
 

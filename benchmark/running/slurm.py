@@ -19,7 +19,9 @@ from typing import Any
 
 from benchmark.planning.plan import PlannedCell, plan
 from benchmark.planning.request import Request
-from benchmark.records.record import Cell, RecordError, new_record, read_record
+from benchmark.records.cell import Cell
+from benchmark.records.files import read_record
+from benchmark.records.record import Record, RecordError
 from benchmark.running.pool import Event, Report, execute
 
 POLL = 2.0  # seconds between looks at the queue
@@ -32,7 +34,7 @@ def execute_on_cluster(
     parameters: Mapping[str, Any],
     report: Report = lambda event: None,
     cluster: str = "slurm",
-) -> list[dict[str, Any]]:
+) -> list[Record]:
     """Submit what is to run and wait for it; one record for each planned cell, in order.
 
     Interrupted, it leaves the jobs in the queue: the same command later finds what they have done.
@@ -42,7 +44,7 @@ def execute_on_cluster(
     executor = submitit.AutoExecutor(folder=request.runs / "slurm", cluster=cluster)
     executor.update_parameters(name="benchmark", **(DEFAULTS | dict(parameters)))
     rest = [p for p in planned if p.action != "run"]
-    records = {Cell(**r["cell"]): r for r in execute(request, rest, report)}
+    records = {record.cell: record for record in execute(request, rest, report)}
     jobs = {p.cell: executor.submit(run_cell_job, _alone(request, p.cell)) for p in planned if p.action == "run"}
     for cell in jobs:
         report(Event("start", cell, done=len(records), total=len(planned)))
@@ -68,7 +70,7 @@ def _alone(request: Request, cell: Cell) -> dict[str, Any]:
     return replace(request, **names, **folders, plugins=plugins, jobs=1).to_json()
 
 
-def _outcome(request: Request, cell: Cell, job: Any) -> dict[str, Any]:
+def _outcome(request: Request, cell: Cell, job: Any) -> Record:
     """The record the job wrote, or a failure that says where to look."""
     error = job.exception()
     try:
@@ -77,4 +79,4 @@ def _outcome(request: Request, cell: Cell, job: Any) -> dict[str, Any]:
         reason = f"job {job.job_id} ended without a record: {error}"
     except (OSError, RecordError) as problem:
         reason = f"job {job.job_id} left no readable record: {problem}"
-    return new_record(cell, "failed", reason=reason, traceback=job.stderr() or "")
+    return Record(cell, "failed", reason, traceback=job.stderr() or "")

@@ -27,7 +27,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -35,7 +35,9 @@ import torch
 
 from benchmark.planning.request import Request
 from benchmark.planning.resolve import Resolved, Resolver
-from benchmark.records.record import Cell, new_record, write_json
+from benchmark.records.cell import Cell
+from benchmark.records.files import write_record
+from benchmark.records.record import Record
 from benchmark.running import locks, provenance
 from benchmark.running.cell import Surroundings, describe, free_memory, run_cell
 from benchmark.running.claim import is_out_of_memory, lock_path, remove_parts, settled
@@ -76,9 +78,10 @@ class Worker:
         if record is None:
             self.say("busy")
         else:
-            self.say("end", record=record, spoilt=self._is_spoilt(record))  # the lock is released: we may be ended now
+            # The lock is released: we may be ended now.
+            self.say("end", record=record.to_json(), spoilt=self._is_spoilt(record))
 
-    def _settle(self, cell: Cell) -> dict[str, Any]:
+    def _settle(self, cell: Cell) -> Record:
         self.say("clock", on=True)
         path = cell.path(self.request.results)
         remove_parts(path)
@@ -86,27 +89,27 @@ class Worker:
         record = settled(path, resolved.key, self.since, self.request.overwrite)
         return record or self._compute(resolved, path)
 
-    def _is_spoilt(self, record: dict[str, Any]) -> bool:
+    def _is_spoilt(self, record: Record) -> bool:
         """After running out of memory, or an error on a GPU, nobody knows what is left in this process."""
-        return record["state"] == "oom" or (record["state"] == "failed" and self.device.type != "cpu")
+        return record.state == "oom" or (record.state == "failed" and self.device.type != "cpu")
 
     def _wait(self) -> None:
         self.say("progress", message=WAITING, fraction=0.0)
 
-    def _compute(self, cell: Resolved, path: Path) -> dict[str, Any]:
+    def _compute(self, cell: Resolved, path: Path) -> Record:
         progress, clock = _Progress(self.say), lambda runs: self.say("clock", on=runs)
         around = Surroundings(self.request, self.device, self.since, self.code, progress, clock)
         try:
             record = run_cell(cell, around)
-            write_json(path, record)
+            write_record(path, record)
             return record
         except (Exception, SystemExit) as error:  # whatever a stranger's method raises: the other cells go on
             traceback.print_exc()
             record = _failure(cell, around, error)
         try:
-            write_json(path, record)
+            write_record(path, record)
         except OSError as error:
-            record["reason"] += f"; and the record could not be written: {error}"
+            record = replace(record, reason=f"{record.reason}; and the record could not be written: {error}")
         return record
 
     def _fresh_start(self) -> None:
@@ -127,12 +130,13 @@ class _Progress:
             self.say("progress", message=str(message), fraction=float(fraction))
 
 
-def _failure(cell: Resolved, around: Surroundings, error: BaseException) -> dict[str, Any]:
-    return new_record(
+def _failure(cell: Resolved, around: Surroundings, error: BaseException) -> Record:
+    return Record(
         cell.cell,
         "oom" if is_out_of_memory(error) else "failed",
         reason=f"{type(error).__name__}: {error}".strip(": "),
         traceback=traceback.format_exc(),
+        about=cell.about,
         settings=cell.identity,
         key=cell.key,
         provenance=describe(cell, around),

@@ -19,7 +19,7 @@ from benchmark.planning.registry import near
 from benchmark.planning.request import Request
 from benchmark.planning.resolve import Resolved, Resolver
 from benchmark.planning.settings import SettingsError, covers, keys, resolve
-from benchmark.records.record import Cell
+from benchmark.records.cell import Cell
 
 Values = Mapping[str, Sequence[Any]]  # dotted key -> what to try
 

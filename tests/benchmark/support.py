@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from benchmark.planning.request import Request
+from benchmark.records.record import Record
 
 TOY = Path(__file__).with_name("toy.py")
 TIMINGS = ("fit_seconds", "fit_cached", "predict_seconds", "peak_memory_mb")
@@ -28,13 +29,11 @@ def toy_request(root: Path, **changes: Any) -> Request:
     return Request(**(values | changes))
 
 
-def comparable(record: dict[str, Any]) -> dict[str, Any]:
+def comparable(record: Record) -> Record:
     """A record without timings and time stamps."""
-    record = copy.deepcopy(record)
-    for name in TIMINGS:
-        record.get("cost", {}).pop(name, None)
-    record["provenance"].pop("created")
-    return record
+    cost = {name: value for name, value in record.cost.items() if name not in TIMINGS}
+    provenance = {name: value for name, value in record.provenance.items() if name != "created"}
+    return replace(record, cost=cost, provenance=provenance)
 
 
 def is_alive(pid: int) -> bool:

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from benchmark.records.record import read_record
+from benchmark.records.files import read_record
 from tests.benchmark.support import comparable
 
 STEPS = 400

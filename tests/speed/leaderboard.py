@@ -8,7 +8,6 @@ every metric of every record, 150,000 rows, and take longer.
 from __future__ import annotations
 
 import itertools
-import json
 import random
 import resource
 import subprocess
@@ -18,9 +17,11 @@ import time
 from pathlib import Path
 
 from benchmark.leaderboard import FORMATS
-from benchmark.leaderboard.names import DATASETS, METHODS, TASKS
-from benchmark.records.record import Cell, new_record
-from tests.benchmark.leaderboard.synthetic import COST, PROVENANCE, score
+from benchmark.leaderboard.names import known
+from benchmark.records.cell import Cell
+from benchmark.records.files import to_text
+from benchmark.records.record import Record
+from tests.benchmark.leaderboard.synthetic import COST, PROVENANCE, about, score
 from tests.speed.measure import parser, sized
 
 BOUND, RECORDS, SECONDARY, TRAJECTORIES = 2.0, sized(5000, 60), 29, 32
@@ -36,7 +37,7 @@ print(len(write_leaderboard(Path(sys.argv[1]), "laptop", [sys.argv[2]], None).te
 
 def fill(results: Path, records: int = RECORDS) -> None:
     """Plain writes: the records need not survive a power cut."""
-    cells = itertools.product(METHODS[:18], TASKS, DATASETS, range(7))
+    cells = itertools.product(known("methods")[:18], known("tasks"), known("datasets"), range(7))
     draw = random.Random(0)
     for number, (method, task, dataset, seed) in enumerate(itertools.islice(cells, records)):
         cell = Cell(method, task, dataset, "laptop", seed)
@@ -45,12 +46,12 @@ def fill(results: Path, records: int = RECORDS) -> None:
             f"metric_{i:02d}": score(values[i:] + values[:i]) for i in range(SECONDARY)
         }
         parts = {"settings": SETTINGS, "metrics": metrics, "cost": COST, "provenance": PROVENANCE | MACHINE}
-        record = new_record(cell, "done", frames=None, **parts)
+        record = Record(cell, "done", about=about(method), **parts)
         if number % 50 == 0:
-            record = new_record(cell, "unsupported", reason=f"reason {number % 7}", provenance=PROVENANCE)
+            record = Record(cell, "unsupported", f"reason {number % 7}", about=about(method), provenance=PROVENANCE)
         path = cell.path(results)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(record, indent=1, sort_keys=True))
+        path.write_text(to_text(record))
 
 
 def seconds(results: Path, format: str) -> tuple[float, float]:

@@ -60,9 +60,9 @@ def main() -> None:
 
         records = execute(request, plan(request), note)
     second = records[1]
-    cost = second["cost"]
-    work = cost["fit_seconds"] + cost["predict_seconds"] * len(second["metrics"]["rel_l2"]["values"])
-    task = second["cell"]["task"]
+    cost = second.cost
+    work = cost["fit_seconds"] + cost["predict_seconds"] * len(second.headline.values)
+    task = second.cell.task
     added = moments[task, "end"] - moments[task, "start"] - work
     print(f"fit and predict {work:.2f} s, the runner added {added:.2f} s")
     report([(f"added to a cell of {work:.0f} s, percent", 100 * added / work, "<= 2")])

@@ -154,7 +154,7 @@ def test_run_shows_the_stored_references_beside_it(capsys, tmp_path):
     rows = [line.split() for line in out.splitlines()]
     assert [row[0] for row in rows if row and row[-1] == "stored"] == ["mean", "persistence"]
     path = tmp_path / "r/smoke/navier_stokes/fwd_full/mean-s0.json"
-    path.write_text(path.read_text().replace('"data_fingerprint": "', '"data_fingerprint": "other'))
+    path.write_text(path.read_text().replace('"data_fingerprint":"', '"data_fingerprint":"other'))
     _, out, _ = run(capsys, "run", "--method", "nearest", "--task", "fwd_full", *where)
     assert [line.split()[0] for line in out.splitlines() if line.endswith("stored, of another machine")] == ["mean"]
     _, out, _ = run(capsys, "run", "--method", "nearest", "--task", "fwd_full", *where, "--limit", "2", "--overwrite")

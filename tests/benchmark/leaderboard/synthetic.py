@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from benchmark.records.record import Cell, new_record, write_json
+from benchmark.records.cell import Cell
+from benchmark.records.files import write_record
+from benchmark.records.record import About, MetricScore, Record
 
 COST = {
     "parameters": 1000,
@@ -26,9 +28,28 @@ PROVENANCE = {
 }
 
 
-def score(values: list[float], unit: str = "%") -> dict[str, Any]:
+REFERENCES = ("mean", "persistence", "nearest", "kriging", "solver")
+TASKS = {
+    "cont": {"family": "continuous", "rate": 0.03},
+    "fwd_full": {"family": "forward", "rate": 1.0},
+    "inv_full": {"family": "inverse", "rate": 1.0},
+    "fwd_partial": {"family": "forward", "rate": 0.03},
+    "long_range": {"family": "long_range", "rate": 1.0},
+}
+
+
+def about(method: str) -> About:
+    return About("reference" if method in REFERENCES else "learned", method in ("solver", "pino"), "task")
+
+
+def score(values: list[float], unit: str = "%") -> MetricScore:
     mean = sum(values) / len(values)
-    return {"unit": unit, "mean": mean, "low": 0.9 * mean, "high": 1.1 * mean, "values": values}
+    return MetricScore(unit, mean, 0.9 * mean, 1.1 * mean, values)
+
+
+def settings(task: str, noise: float = 0.0) -> dict[str, Any]:
+    known = TASKS.get("cont" if task.startswith("cont") else task, {})
+    return {"task": {"name": task, "noise": noise, **known}}
 
 
 def done(
@@ -38,18 +59,19 @@ def done(
     noise: float = 0.0,
     remark: str | None = None,
     **provenance: Any,
-) -> dict[str, Any]:
+) -> Record:
     metrics = {
         "rel_l2": score(values),
         "vrmse": score([0.01 * value for value in values], unit=""),
-        "rel_l2_curve": {"unit": "%", "mean": None, "low": None, "high": None, "values": [[1.0, 2.0] for _ in values]},
+        "rel_l2_curve": MetricScore("%", [1.0, 2.0], [1.0, 2.0], [1.0, 2.0], [[1.0, 2.0] for _ in values]),
     }
-    return new_record(
+    return Record(
         cell,
         "done",
-        settings={"task": {"name": cell.task, "noise": noise}},
-        remark=remark,
-        frames=frames,
+        about=about(cell.method),
+        settings=settings(cell.task, noise),
+        remark=remark or "",
+        frames=None if frames is None else tuple(frames),
         metrics=metrics,
         cost=COST,
         provenance={**PROVENANCE, **provenance},
@@ -87,8 +109,11 @@ class Store:
         seed: int = 0,
     ) -> Path:
         cell = self.cell(method, task, dataset, seed)
-        return self._write(cell, new_record(cell, state, reason=reason, provenance=PROVENANCE))
+        return self._write(
+            cell,
+            Record(cell, state, reason, about=about(method), settings=settings(task), provenance=PROVENANCE),
+        )
 
-    def _write(self, cell: Cell, record: dict[str, Any]) -> Path:
-        write_json(cell.path(self.results), record)
+    def _write(self, cell: Cell, record: Record) -> Path:
+        write_record(cell.path(self.results), record)
         return cell.path(self.results)

@@ -124,6 +124,8 @@ def test_csv_is_tidy(board):
     assert (one["unit"], float(one["mean"]), one["n"]) == ("", pytest.approx(0.0355), "8")
     assert one["pooled_seeds"] == "0 1" and float(one["pooled_percent"]) == pytest.approx(3.415)
     assert (one["place"], one["data_source"], one["commit"]) == ("best", "generated", "0123456789abcdef")
+    kinds = {(r["method"], r["kind"], r["uses_equation"], r["scope"]) for r in rows if r["state"] != "missing"}
+    assert {("mean", "reference", "False", "task"), ("pino", "learned", "True", "task")} <= kinds and len(kinds) == 6
     failed = next(r for r in rows if r["state"] == "failed")
     assert failed["reason"] == HOSTILE and failed["metric"] == "" and failed["data_source"]
     missing = {(r["method"], r["task"], r["dataset"], r["seed"]) for r in rows if r["state"] == "missing"}
@@ -142,6 +144,7 @@ def test_json_holds_everything(board):
     assert entry["state"] == "failed" and entry["notes"] == [f"failed: {HOSTILE}"]
     cell = next(c for c in found["cells"] if c["method"] == "fno" and c["frames"] == [3])
     assert cell["metrics"]["vrmse"]["mean"] == 0.01 and cell["cost"]["parameters"] == 1000
+    assert cell["about"] == {"kind": "learned", "uses_equation": False, "scope": "task"}
     assert found["overview"]["shared"]["references"] == [2, 6]
 
 

@@ -9,7 +9,7 @@ from benchmark.planning.plan import plan
 from benchmark.planning.registry import registry
 from benchmark.planning.request import Request
 from benchmark.planning.suites import Study, read_study, read_suite, suite_files
-from benchmark.records.record import record_paths
+from benchmark.records.files import record_paths
 
 SUITE = """title: Longer and shorter
 methods: [nearest, mean]

@@ -10,7 +10,9 @@ from benchmark.planning.registry import PluginError, UnknownName
 from benchmark.planning.request import Request
 from benchmark.planning.settings import SettingsError
 from benchmark.planning.suites import read_suite
-from benchmark.records.record import Cell, new_record, write_json
+from benchmark.records.cell import Cell
+from benchmark.records.files import write_record
+from benchmark.records.record import MetricScore, Record
 from tests.benchmark.support import toy_request
 
 
@@ -21,8 +23,9 @@ def states(request: Request) -> dict[str, str]:
 def store(request: Request, task: str = "fwd_full", state: str = "done", **changes) -> None:
     """A record as a run would leave it."""
     planned = next(p for p in plan(request) if p.cell.task == task)
-    parts = {"settings": planned.settings, "key": planned.key, "metrics": {}, "cost": {}} | changes
-    write_json(planned.cell.path(request.results), new_record(planned.cell, state, **parts))
+    metrics = {"rel_l2": MetricScore("%", 1.0, 1.0, 1.0, [1.0])}
+    parts = {"settings": planned.settings, "key": planned.key, "metrics": metrics} | changes
+    write_record(planned.cell.path(request.results), Record(planned.cell, state, **parts))
 
 
 def test_every_combination_once_with_shared_fits_together(tmp_path):

@@ -9,15 +9,14 @@ import pytest
 from benchmark.planning.settings import (
     SettingsError,
     covers,
-    digest,
     has,
     keys,
     parse_overrides,
-    plain,
     read_config,
     resolve,
     without,
 )
+from benchmark.records.digest import plain
 
 
 @dataclass(frozen=True)
@@ -112,19 +111,6 @@ def test_keys_and_has_reach_into_nested_settings():
     assert "inner.lr" in keys(Outer()) and "inner" not in keys(Outer())
     assert has(Outer(), "inner") and has(Outer(), "inner.lr")
     assert not has(Outer(), "inner.lr.x") and not has(Outer(), "lr")
-
-
-def test_the_digest_depends_on_values_alone():
-    assert digest(Outer()) == digest(Outer()) == digest(plain(Outer()))
-    assert digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
-    assert digest(Outer()) != digest(changed("inner.lr=0.5"))
-    # pinned: a change here makes every stored record stale
-    assert digest({"x": [1, 2.5, None, True, "y"]})[:16] == "c407f4189869f360"
-
-
-def test_plain_is_json():
-    assert plain(Inner(lr=float("inf"))) == {"lr": "inf", "decay": None}
-    assert plain({"a": (1, Path("b"))}) == {"a": [1, "b"]}
 
 
 def test_keys_can_be_left_out_with_all_under_them():

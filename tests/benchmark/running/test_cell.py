@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from dataclasses import replace
 
@@ -12,7 +11,8 @@ import torch
 from benchmark.core import Prediction
 from benchmark.planning.plan import cells_of
 from benchmark.planning.resolve import Resolved, Resolver
-from benchmark.records.record import new_record, write_json
+from benchmark.records.files import read_record, write_record
+from benchmark.records.record import About, MetricScore, Record
 from benchmark.running import provenance
 from benchmark.running.cell import Surroundings, check_prediction, make_problem, mask_hash, observe, run_cell, summary
 from benchmark.running.claim import is_out_of_memory, settled
@@ -26,7 +26,7 @@ def resolved(request) -> list[Resolved]:
     return [resolver.resolve(cell) for cell in cells_of(request, resolver)]
 
 
-def run(request, since: str = "", **around) -> list[dict]:
+def run(request, since: str = "", **around) -> list[Record]:
     surroundings = Surroundings(request, torch.device("cpu"), since, CODE, **around)
     return [run_cell(cell, surroundings) for cell in resolved(request)]
 
@@ -41,15 +41,15 @@ def log(tmp_path, monkeypatch):
 def test_a_record_has_everything(tmp_path):
     request = toy_request(tmp_path, samples=3)
     (record,) = run(request)
-    assert record["state"] == "done" and record["frames"] is None
-    error = record["metrics"]["rel_l2"]
-    assert error["unit"] == "%" and len(error["values"]) == 4
-    assert error["mean"] == pytest.approx(np.mean(error["values"])) and error["low"] <= error["mean"] <= error["high"]
-    assert len(record["metrics"]["rel_l2_curve"]["mean"]) == 3 and "energy_score" in record["metrics"]
-    assert record["cost"]["steps"] == 3 and record["cost"]["parameters"] == 3 * 8 * 8
-    assert record["cost"]["evaluations"] == 1.0 and record["cost"]["fit_cached"] is False
-    assert record["cost"]["peak_memory_mb"] > 50 and 0 < record["cost"]["predict_seconds"] < 1
-    origin = record["provenance"]
+    assert record.state == "done" and record.frames is None
+    error = record.metrics["rel_l2"]
+    assert error.unit == "%" and len(error.values) == 4
+    assert error.mean == pytest.approx(np.mean(error.values)) and error.low <= error.mean <= error.high
+    assert len(record.metrics["rel_l2_curve"].mean) == 3 and "energy_score" in record.metrics
+    assert record.cost["steps"] == 3 and record.cost["parameters"] == 3 * 8 * 8
+    assert record.cost["evaluations"] == 1.0 and record.cost["fit_cached"] is False
+    assert record.cost["peak_memory_mb"] > 50 and 0 < record.cost["predict_seconds"] < 1
+    origin = record.provenance
     assert (origin["commit"], origin["dirty"]) == ("abc", False)
     assert origin["packages"]["torch"] == torch.__version__ and origin["threads"] == torch.get_num_threads()
     assert origin["seeds"] == {"fit": 0, "predict": 0, "mask": 0}
@@ -57,16 +57,18 @@ def test_a_record_has_everything(tmp_path):
     assert {name: part["size"] for name, part in origin["data"].items()} == {"train": 6, "valid": 2, "test": 4}
     assert origin["data_source"] == "generated" and len(origin["data_fingerprint"]) == 64
     assert origin["plugins"].keys() == {"toy.py"} and len(origin["mask_hash"]) == 64
-    write_json(tmp_path / "r.json", record)
-    assert json.loads((tmp_path / "r.json").read_text()) == record
+    assert record.about == About("learned", False, "dataset")
+    path = record.cell.path(tmp_path / "again")
+    write_record(path, record)
+    assert read_record(path) == Record.from_json(record.to_json())
 
 
 def test_the_same_cell_gives_the_same_record(tmp_path):
     first, second = (run(toy_request(tmp_path / name)) for name in "ab")
     assert list(map(comparable, first)) == list(map(comparable, second))
     other_seed = run(toy_request(tmp_path / "a", seeds=(1,)))
-    assert other_seed[0]["metrics"]["rel_l2"] != first[0]["metrics"]["rel_l2"]
-    assert other_seed[0]["provenance"]["mask_hash"] == first[0]["provenance"]["mask_hash"]
+    assert other_seed[0].metrics["rel_l2"] != first[0].metrics["rel_l2"]
+    assert other_seed[0].provenance["mask_hash"] == first[0].provenance["mask_hash"]
 
 
 def test_one_fit_serves_all_tasks_of_a_dataset(tmp_path, log):
@@ -74,8 +76,8 @@ def test_one_fit_serves_all_tasks_of_a_dataset(tmp_path, log):
     records = run(toy_request(tmp_path, tasks=("cont_05", "fwd_full")))
     fits = [line for line in log() if line.startswith("fit")]
     assert len(fits) == 1 and fits[0].split()[-1] == "cont_1,cont_3,fwd_full,inv_full,fwd_partial,inv_partial"
-    assert [r["cost"]["fit_cached"] for r in records] == [False, True]
-    assert records[0]["cost"]["fit_seconds"] == records[1]["cost"]["fit_seconds"] > 0
+    assert [r.cost["fit_cached"] for r in records] == [False, True]
+    assert records[0].cost["fit_seconds"] == records[1].cost["fit_seconds"] > 0
 
 
 def test_a_fit_for_a_task_serves_that_task(tmp_path, log):
@@ -124,24 +126,24 @@ def test_a_fit_goes_on_from_its_checkpoint(tmp_path, log):
 
 def test_no_fit_and_no_training_data_for_scope_instance(tmp_path):
     (record,) = run(toy_request(tmp_path, methods=("odd",)))
-    assert record["cost"]["fit_seconds"] == 0 and record["provenance"]["data"].keys() == {"test"}
+    assert record.cost["fit_seconds"] == 0 and record.provenance["data"].keys() == {"test"}
     assert not list((tmp_path / "data").rglob("train.hdf5"))
 
 
 def test_only_predicted_frames_are_scored(tmp_path):
     (record,) = run(toy_request(tmp_path, methods=("odd_partial",)))
-    assert record["frames"] == [1, 2] and len(record["metrics"]["rel_l2_curve"]["mean"]) == 2
+    assert record.frames == (1, 2) and len(record.metrics["rel_l2_curve"].mean) == 2
 
 
 def test_long_range_is_scored_on_the_long_trajectories(tmp_path):
     (record,) = run(toy_request(tmp_path, datasets=("toy_long",), tasks=("long_range",)))
-    assert len(record["metrics"]["rel_l2_curve"]["mean"]) == 6
+    assert len(record.metrics["rel_l2_curve"].mean) == 6
 
 
 def test_several_masks_a_trajectory(tmp_path):
     request = toy_request(tmp_path, tasks=("cont_3",), overrides=("task.masks=3",), limit=2)
     (record,) = run(request)
-    assert len(record["metrics"]["rel_l2"]["values"]) == 6
+    assert len(record.metrics["rel_l2"].values) == 6
     truth, problem = observe(resolved(request)[0], request)
     assert torch.equal(truth.u[0], truth.u[2]) and not torch.equal(problem.mask[0], problem.mask[1])
 
@@ -159,9 +161,9 @@ def test_the_masks_do_not_depend_on_method_seed_or_limit(tmp_path):
 def test_a_method_may_be_scored_on_fewer_trajectories(tmp_path):
     request = toy_request(tmp_path, methods=("odd",), overrides=("instances=3",))
     (record,) = run(request)
-    assert len(record["metrics"]["rel_l2"]["values"]) == record["settings"]["evaluation"]["trajectories"] == 3
+    assert len(record.metrics["rel_l2"].values) == record.settings["evaluation"]["trajectories"] == 3
     (fewer,) = run(replace(request, limit=2, overwrite=True))
-    assert len(fewer["metrics"]["rel_l2"]["values"]) == 2
+    assert len(fewer.metrics["rel_l2"].values) == 2
 
 
 @pytest.mark.parametrize(
@@ -201,9 +203,9 @@ def test_data_that_changes_size_is_named(tmp_path):
 
 def test_summary_of_a_number_and_of_a_curve():
     number = summary("x", "%", [1.0, 3.0])
-    assert number["mean"] == 2.0 and (number["low"], number["high"]) == (1.0, 3.0)
+    assert number.mean == 2.0 and (number.low, number.high) == (1.0, 3.0)
     curve = summary("x", "%", [[1.0, 5.0], [3.0, 5.0]])
-    assert curve["mean"] == [2.0, 5.0] and curve["low"] == [1.0, 5.0] and curve["values"] == [[1.0, 5.0], [3.0, 5.0]]
+    assert curve.mean == [2.0, 5.0] and curve.low == [1.0, 5.0] and curve.values == [[1.0, 5.0], [3.0, 5.0]]
     with pytest.raises(ValueError, match="metric x: not finite"):
         summary("x", "%", [1.0, math.nan])
 
@@ -227,7 +229,8 @@ def test_a_record_made_meanwhile_settles_the_cell(tmp_path):
     path = cell.path(tmp_path)
 
     def record(state, created):
-        write_json(path, new_record(cell, state, key="k", provenance={"created": created}))
+        metrics = {"rel_l2": MetricScore("%", 1.0, 1.0, 1.0, [1.0])}
+        write_record(path, Record(cell, state, key="k", metrics=metrics, provenance={"created": created}))
 
     assert settled(path, "k", "2", overwrite=False) is None
     record("done", "1")

@@ -21,7 +21,8 @@ import pytest
 
 from benchmark.planning.plan import plan
 from benchmark.planning.request import Request
-from benchmark.records.record import read_record, record_paths
+from benchmark.records.files import read_record, record_paths
+from benchmark.records.record import Record
 from benchmark.running.pool import execute
 from tests.benchmark.support import comparable, gone, is_alive, toy_request
 
@@ -53,7 +54,7 @@ def request_in(root: Path) -> Request:
     return toy_request(root, methods=("learn", "learn_task"), tasks=TASKS, seeds=SEEDS, overrides=(f"steps={STEPS}",))
 
 
-def records(request: Request) -> list[dict]:
+def records(request: Request) -> list[Record]:
     return [comparable(read_record(path)) for path in record_paths(request.results)]
 
 
@@ -123,7 +124,7 @@ def test_twenty_kills_leave_no_trace_in_the_records(tmp_path):
     whole = start(request_in(tmp_path / "whole"), tmp_path / "whole.log")
     whole.join()
     undisturbed = records(request_in(tmp_path / "whole"))
-    assert [record["state"] for record in undisturbed] == ["done"] * CELLS
+    assert [record.state for record in undisturbed] == ["done"] * CELLS
     words = Counter()
     for lane in lanes:
         assert records(request_in(lane)) == undisturbed
@@ -146,4 +147,4 @@ def test_two_runs_at_once_compute_each_cell_once(tmp_path):
     assert [process.exitcode for process in runs] == [0, 0]
     words = Counter(line.split()[0] for line in lines(log))
     assert words == {"fit": 1 + 3, "step": 30 * 4, "state": 4, "predict": 6}
-    assert [record["state"] for record in records(request)] == ["done"] * 6
+    assert [record.state for record in records(request)] == ["done"] * 6

@@ -10,7 +10,8 @@ from collections import Counter
 import pytest
 
 from benchmark.planning.plan import plan
-from benchmark.records.record import Cell, read_record
+from benchmark.records.cell import Cell
+from benchmark.records.files import read_record
 from benchmark.running import provenance
 from benchmark.running.claim import FolderError, lock_path
 from benchmark.running.pool import execute, threads_per_worker
@@ -20,7 +21,7 @@ from tests.benchmark.support import comparable, gone, toy_request
 
 def run(request, report=lambda event: None):
     records = execute(request, plan(request), report)
-    return {(r["cell"]["method"], r["cell"]["task"]): r for r in records}
+    return {(r.cell.method, r.cell.task): r for r in records}
 
 
 @pytest.fixture
@@ -47,7 +48,7 @@ def mishaps(tmp_path_factory):
 
 def test_one_mishap_never_stops_the_others(mishaps):
     request, records = mishaps
-    assert {name: record["state"] for name, record in records.items()} == {
+    assert {name: record.state for name, record in records.items()} == {
         "odd": "done", "odd_nan": "failed", "odd_error": "failed", "odd_killed": "oom", "odd_crash": "failed",
         "odd_slow": "timeout", "odd_memory": "oom", "odd_tensor": "failed", "learn": "done",
     }  # fmt: skip
@@ -60,15 +61,15 @@ def test_one_mishap_never_stops_the_others(mishaps):
 
 def test_the_reason_is_in_the_record(mishaps):
     _, records = mishaps
-    assert records["odd_nan"]["reason"] == "ValueError: predict: NaN or infinity in 1 of 4 trajectories"
-    assert records["odd_error"]["reason"] == "KeyError: 'lost'" and "toy.py" in records["odd_error"]["traceback"]
-    assert records["odd_slow"]["reason"] == "longer than the time limit of 2 s"
-    assert "SIGKILL" in records["odd_killed"]["reason"] and "memory" in records["odd_memory"]["reason"]
-    assert "SIGSEGV" in records["odd_crash"]["reason"]
-    assert "a word before the end" in records["odd_crash"]["traceback"]
-    assert "the record could not be written" in records["odd_tensor"]["reason"]
+    assert records["odd_nan"].reason == "ValueError: predict: NaN or infinity in 1 of 4 trajectories"
+    assert records["odd_error"].reason == "KeyError: 'lost'" and "toy.py" in records["odd_error"].traceback
+    assert records["odd_slow"].reason == "longer than the time limit of 2 s"
+    assert "SIGKILL" in records["odd_killed"].reason and "memory" in records["odd_memory"].reason
+    assert "SIGSEGV" in records["odd_crash"].reason
+    assert "a word before the end" in records["odd_crash"].traceback
+    assert "the record could not be written" in records["odd_tensor"].reason
     for record in records.values():
-        assert record["key"] and record["settings"] and record["provenance"]["created"]
+        assert record.key and record.settings and record.created
 
 
 def test_a_time_limit_ends_what_the_worker_has_started_too(mishaps):
@@ -95,7 +96,7 @@ def test_running_again_runs_only_what_is_not_done(tmp_path, log):
     assert Counter(event.kind for event in events)["start"] == 3
     assert [event.done for event in events if event.kind == "end"] == [1, 2, 3, 4] and events[0].total == 4
     assert Counter(line.split()[0] for line in log())["predict"] == 3
-    assert first["learn_task", "inv_full"]["state"] == "unsupported"
+    assert first["learn_task", "inv_full"].state == "unsupported"
     files = {path: path.stat().st_mtime_ns for path in request.results.rglob("*.json")}
     again = run(request)
     assert again == first and Counter(line.split()[0] for line in log())["predict"] == 3
@@ -146,7 +147,7 @@ def test_refused_cells_are_reported_and_not_touched(tmp_path):
     path.parent.mkdir(parents=True)
     path.write_text("half a rec")
     (record,) = run(request).values()
-    assert record["state"] == "failed" and str(path) in record["reason"]
+    assert record.state == "failed" and str(path) in record.reason
     assert path.read_text() == "half a rec"
 
 
@@ -172,7 +173,7 @@ def test_a_busy_cell_is_put_last_and_then_waited_for(tmp_path, log):
             ended.append(event.cell)
 
     records = run(request, report)
-    assert ended == [second.cell, first.cell] and {r["state"] for r in records.values()} == {"done"}
+    assert ended == [second.cell, first.cell] and {r.state for r in records.values()} == {"done"}
     holder.wait()
 
 

@@ -2,7 +2,7 @@
 
 from benchmark.planning.plan import plan
 from benchmark.planning.request import Request
-from benchmark.records.record import read_record
+from benchmark.records.files import read_record
 from benchmark.running.slurm import execute_on_cluster
 
 BROKEN = """
@@ -33,9 +33,9 @@ def test_cells_run_as_jobs(tmp_path):
     )  # fmt: skip
     events = []
     records = execute_on_cluster(request, plan(request), {"timeout_min": 2}, events.append, cluster="local")
-    assert [r["state"] for r in records] == ["done", "failed", "unsupported"]
-    assert "no luck" in records[1]["reason"]
+    assert [record.state for record in records] == ["done", "failed", "unsupported"]
+    assert "no luck" in records[1].reason
     for record, planned in zip(records, plan(request), strict=True):
-        assert read_record(planned.cell.path(request.results))["state"] == record["state"]
+        assert read_record(planned.cell.path(request.results)) == record
     assert {e.kind for e in events} == {"start", "end"} and events[-1].done == 3
     assert [p.action for p in plan(request)] == ["skip", "run", "write"]

@@ -1,0 +1,83 @@
+"""Records on disk: one JSON file a cell, written whole or not at all.
+
+    results/<profile>/<dataset>/<task>/<method>-s<seed>.json
+
+A file has one line a part and one a metric, keys sorted, so that a difference between two versions reads well.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from benchmark.records.record import AGAIN, Record, RecordError
+
+
+def read_record(path: Path) -> Record:
+    """A checked record, upgraded in memory if its schema is an older one. RecordError names the file and the remedy."""
+    try:
+        record = Record.from_json(_parse(path))
+    except RecordError as error:
+        raise RecordError(f"{path}: {error}") from error
+    if record.cell.path(Path()).parts != path.parts[-4:]:
+        raise RecordError(f"{path}: holds the record of {record.cell}; move it to {record.cell.path(Path())}")
+    return record
+
+
+def write_record(path: Path, record: Record) -> None:
+    write_text(path, to_text(record))
+
+
+def record_paths(results: Path, profile: str | None = None) -> Iterator[Path]:
+    """Record files in a fixed order; studies have results of their own and do not count."""
+    paths = results.glob(f"{profile or '*'}/*/*/*-s*.json")
+    yield from sorted(p for p in paths if not p.name.startswith("."))
+
+
+def to_text(record: Record) -> str:
+    """The file of a record, whatever order its parts were made in."""
+    parts = record.to_json()
+    lines = {name: _line(part) for name, part in parts.items() if name != "metrics"}
+    if record.metrics:
+        lines["metrics"] = _block({name: _line(score) for name, score in parts["metrics"].items()}, " ")
+    return _block(lines) + "\n"
+
+
+def _block(lines: Mapping[str, str], indent: str = "") -> str:
+    return "{\n" + ",\n".join(f"{indent}{_line(name)}: {lines[name]}" for name in sorted(lines)) + "\n}"
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Any other JSON file, atomically."""
+    write_text(path, json.dumps(value, indent=1, allow_nan=False, sort_keys=True) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Atomic: the file is either the old or the new one, never a part."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _parse(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise RecordError(f"not a record ({type(error).__name__}: {error}); move it away or {AGAIN}") from error
+
+
+def _line(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, allow_nan=False, separators=(",", ":"))
