@@ -2,11 +2,11 @@
 
     python -m benchmark.records.migrate results        # rewrites the files; reading upgrades in memory anyway
 
-To rename or remove a setting, add its dotted path to `RENAMED` or `REMOVED`: both hold for every record that still has
-the path, so a path listed here must not come back under another meaning. A record keeps its numbers; its key follows
-the settings wherever it was their digest.
+A schema has the settings that it renames or removes, as dotted paths, and steps of its own. A record keeps its numbers;
+its key follows the settings wherever it was their digest.
 
-    schema 1 -> 2   settings.task.window is called roll_out; settings.task.trains and `about` are new
+    schema 1 -> 2   settings.task.window is called roll_out; settings.task.trains and `about` are new; settings that only
+                    bound memory, or that nothing varied, are gone
 """
 
 from __future__ import annotations
@@ -20,8 +20,16 @@ from typing import Any
 from benchmark.records.digest import digest
 
 SCHEMA = 2
-REMOVED: tuple[str, ...] = ()
-RENAMED: dict[str, str] = {"task.window": "task.roll_out"}
+RENAMED: dict[int, dict[str, str]] = {2: {"task.window": "task.roll_out"}}  # by the first schema that has it so
+_TRAINING = ("explosion", "tensorboard", "optimiser.eps")
+REMOVED: dict[int, tuple[str, ...]] = {
+    2: (
+        "method.chunk",
+        "method.fields",
+        "method.pixelwise",
+        *(f"method.{part}.{name}" for part in ("training", "vae_training") for name in _TRAINING),
+    )
+}
 
 # What schema 1 did not say, for the tasks and methods that came with the suite.
 TRAINING_TASKS = {"cont_1", "cont_3", "fwd_full", "inv_full", "fwd_partial", "inv_partial"}
@@ -39,10 +47,10 @@ def upgrade(raw: Mapping[str, Any]) -> dict[str, Any]:
     """The JSON of a record of this schema or an earlier one, in this schema; what came in is left as it was."""
     record, schema = dict(raw), int(raw["schema"])
     settings = copy.deepcopy(record.get("settings") or {})
-    rename(settings, RENAMED)
-    remove(settings, REMOVED)
-    for since, step in STEPS:
-        if schema < since:
+    for since in range(schema + 1, SCHEMA + 1):
+        rename(settings, RENAMED.get(since, {}))
+        remove(settings, REMOVED.get(since, ()))
+        for step in STEPS.get(since, ()):
             step(record, settings)
     record["schema"] = SCHEMA
     return _with_settings(record, settings)
@@ -81,10 +89,9 @@ def say_what_the_method_is(record: dict[str, Any], settings: dict[str, Any]) -> 
 
 
 Step = Callable[[dict[str, Any], dict[str, Any]], None]
-STEPS: tuple[tuple[int, Step], ...] = (  # (the first schema that has it, the step): a record and its settings, in place
-    (2, say_which_tasks_train),
-    (2, say_what_the_method_is),
-)
+STEPS: dict[int, tuple[Step, ...]] = {  # a record and its settings, changed in place
+    2: (say_which_tasks_train, say_what_the_method_is)
+}
 
 
 def _owner(settings: dict[str, Any], path: str) -> tuple[dict[str, Any], str]:

@@ -83,13 +83,20 @@ def test_the_methods_of_the_suite_are_what_they_say_today(name):
 
 
 def test_a_setting_is_renamed_or_removed_by_a_line_in_a_table(monkeypatch):
-    monkeypatch.setattr(migrate, "REMOVED", ("method.edm.steps", "method.nothing.here"))
-    monkeypatch.setattr(migrate, "RENAMED", {"method.window": "method.frames", "no.such": "no.other"})
-    for raw in (old(), upgrade(old())):  # also where the schema is current
-        found = migrate.upgrade(raw)
-        assert found["settings"]["method"] == {"frames": 8, "edm": {}}
-        assert found["key"] == digest(found["settings"])
-        assert migrate.upgrade(found) == found
+    monkeypatch.setattr(migrate, "REMOVED", {2: ("method.edm.steps", "method.nothing.here")})
+    monkeypatch.setattr(migrate, "RENAMED", {2: {"method.window": "method.frames", "no.such": "no.other"}})
+    found = migrate.upgrade(old())
+    assert found["settings"]["method"] == {"frames": 8, "edm": {}}
+    assert found["key"] == digest(found["settings"])
+    current = {**old(), "schema": SCHEMA}  # a stranger's setting of that name, recorded since
+    assert migrate.upgrade(current) == current
+
+
+def test_settings_that_bound_memory_are_gone():
+    raw = old()
+    raw["settings"]["method"] |= {"chunk": 16, "training": {"steps": 5, "optimiser": {"lr": 1.0, "eps": 1e-8}}}
+    method = upgrade(raw)["settings"]["method"]
+    assert "chunk" not in method and method["training"] == {"steps": 5, "optimiser": {"lr": 1.0}}
 
 
 def test_renaming_makes_the_parts_that_the_new_path_needs():
