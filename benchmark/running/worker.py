@@ -37,8 +37,9 @@ from benchmark.planning.request import Request
 from benchmark.planning.resolve import Resolved, Resolver
 from benchmark.records.record import Cell, new_record, write_json
 from benchmark.running import locks, provenance
-from benchmark.running.cell import Surroundings, describe, free_memory, run_cell
+from benchmark.running.cell import free_memory, run_cell
 from benchmark.running.claim import is_out_of_memory, lock_path, remove_parts, settled
+from benchmark.running.context import RunContext
 
 PR_SET_PDEATHSIG = 1
 PROGRESS_EVERY = 0.2  # seconds
@@ -95,14 +96,14 @@ class Worker:
 
     def _compute(self, cell: Resolved, path: Path) -> dict[str, Any]:
         progress, clock = _Progress(self.say), lambda runs: self.say("clock", on=runs)
-        around = Surroundings(self.request, self.device, self.since, self.code, progress, clock)
+        context = RunContext(self.request, self.device, self.since, self.code, progress, clock)
         try:
-            record = run_cell(cell, around)
+            record = run_cell(cell, context)
             write_json(path, record)
             return record
         except (Exception, SystemExit) as error:  # whatever a stranger's method raises: the other cells go on
             traceback.print_exc()
-            record = _failure(cell, around, error)
+            record = _failure(cell, context, error)
         try:
             write_json(path, record)
         except OSError as error:
@@ -127,7 +128,7 @@ class _Progress:
             self.say("progress", message=str(message), fraction=float(fraction))
 
 
-def _failure(cell: Resolved, around: Surroundings, error: BaseException) -> dict[str, Any]:
+def _failure(cell: Resolved, context: RunContext, error: BaseException) -> dict[str, Any]:
     return new_record(
         cell.cell,
         "oom" if is_out_of_memory(error) else "failed",
@@ -135,7 +136,7 @@ def _failure(cell: Resolved, around: Surroundings, error: BaseException) -> dict
         traceback=traceback.format_exc(),
         settings=cell.identity,
         key=cell.key,
-        provenance=describe(cell, around),
+        provenance=provenance.describe(cell, context),
     )
 
 
