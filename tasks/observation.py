@@ -18,7 +18,7 @@ from typing import Literal
 import torch
 from torch import Generator, Tensor
 
-from benchmark.core import Dataset, Grid, Problem, RollOut, Task, Trajectories
+from benchmark.core import Grid, Problem, RollOut, Task, Trajectories
 
 Family = Literal["continuous", "forward", "inverse", "long_range"]
 
@@ -46,11 +46,6 @@ class Observation(Task):
             )
         if self.masks < 1:
             raise ValueError(f"{self.name}: expected masks >= 1, got {self.masks}")
-
-    def unsupported(self, dataset: Dataset) -> str | None:
-        if self.family == "long_range" and not dataset.sizes.long_frames:
-            return f"{dataset.name} has no trajectories longer than those it trains on"
-        return None
 
     def mask(self, grid: Grid, generator: Generator) -> Tensor:
         """One trajectory's mask: (T, H, W) bool, True where seen."""

@@ -23,7 +23,7 @@ def add(verbs: argparse._SubParsersAction) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     from benchmark.planning.registry import registry
-    from benchmark.tools.gate import check_method
+    from benchmark.tools.gate import run_gate
 
     is_file = arguments.method.endswith(".py")
     plugins = [*arguments.plugin, *([Path(arguments.method)] if is_file else [])]
@@ -32,7 +32,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if is_file:
         origin = f"plugin {Path(arguments.method)}"
         names = [name for (kind, name), o in known.origin.items() if kind == "methods" and o == origin]
-    results = {name: check_method(known, name, arguments.dataset, data_root(arguments.data)) for name in names}
+    results = {name: run_gate(known, name, arguments.dataset, data_root(arguments.data)) for name in names}
     if arguments.json:
         print(json.dumps({name: [vars(c) for c in checks] for name, checks in results.items()}, indent=1))
     else:

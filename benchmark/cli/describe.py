@@ -79,12 +79,15 @@ def _support(method: Any, known: Any, profile: str) -> dict[str, Any]:
 
 
 def _task_reason(task: Any, method: Any, dataset: Any) -> str | None:
-    return task.unsupported(dataset) or method.unsupported(task, dataset)
+    from benchmark.planning.support import unsupported
+
+    return unsupported(method, task, dataset)
 
 
 def task_card(known: Any, name: str, profile: str) -> dict[str, Any]:
     from inspect import getdoc
 
+    from benchmark.planning.support import task_unsupported
     from benchmark.records.digest import plain
     from tasks import SUMMARIES
 
@@ -94,7 +97,7 @@ def task_card(known: Any, name: str, profile: str) -> dict[str, Any]:
         cls = known.load("datasets", dataset_name)
         if profile in cls.profiles:
             dataset = cls(cls.profiles[profile])
-            sensors[dataset_name] = task.unsupported(dataset) or _sensor_count(task, dataset)
+            sensors[dataset_name] = task_unsupported(task, dataset) or _sensor_count(task, dataset)
     return {
         "task": name, "about": SUMMARIES.get(name) or getdoc(type(task)), "settings": plain(task), "profile": profile,
         "observed": sensors, "source": "VideoPDE (arXiv 2506.13754)",

@@ -37,5 +37,5 @@ class Task(ABC):
         """What a method sees of each trajectory, one generator a trajectory."""
 
     def unsupported(self, dataset: Dataset) -> str | None:
-        """Why this task makes no sense on a dataset, or None."""
+        """Why this task makes no sense on a dataset, or None. Planning asks whether it has long trajectories."""
         return None

@@ -37,7 +37,7 @@ def estimate(cell: Resolved, request: Request, to_generate: Iterable[Split], fit
     """`to_generate`: splits that this cell will make; `fit_counted`: an earlier cell makes the fit that it uses."""
     trajectories = cell.identity["evaluation"]["trajectories"]
     resolution, samples = cell.dataset.sizes.resolution, request.samples
-    video_mb = trajectories * cell.test_frames * resolution**2 * BYTES / 2**20
+    video_mb = trajectories * cell.scored_length * resolution**2 * BYTES / 2**20
     disk = _data_mb(cell, to_generate)
     has_fit = fit_counted or is_fitted(cell.fit_folder(request.runs))
     record = _nearest_record(cell.cell, request.results)

@@ -17,6 +17,7 @@ from benchmark.errors import UserError
 from benchmark.planning.registry import PluginError, Registry, near, registry
 from benchmark.planning.request import Request
 from benchmark.planning.settings import SettingsError, has, keys, resolve, without
+from benchmark.planning.support import scored_length, unsupported
 from benchmark.records.cell import Cell
 from benchmark.records.digest import digest, plain
 from benchmark.records.record import SCORER_VERSION, About
@@ -65,8 +66,9 @@ class Resolved:
         return ("test",) if self.method.scope == "instance" else ("train", "valid", "test")
 
     @property
-    def test_frames(self) -> int:
-        return test_frames(self.task, self.dataset)
+    def scored_length(self) -> int:
+        """Frames of a test trajectory."""
+        return scored_length(self.task, self.dataset)
 
 
 def about(method: type[Method]) -> About:
@@ -82,11 +84,6 @@ def run_folder(runs: Path, cell: Cell) -> Path:
 def is_fitted(folder: Path) -> bool:
     """Whether a fit's folder holds a whole one."""
     return (folder / FIT).exists()
-
-
-def test_frames(task: Task, dataset: Dataset) -> int:
-    long_frames = dataset.sizes.long_frames
-    return long_frames if task.family == "long_range" and long_frames else dataset.sizes.frames
 
 
 @dataclass
@@ -109,7 +106,7 @@ class Resolver:
         return [self.registry.check(kind, name) for name in dict.fromkeys(names)]
 
     def method(self, name: str) -> type[Method]:
-        return check_method(self.registry.load("methods", name), name, self.registry.origin["methods", name])
+        return check_signature(self.registry.load("methods", name), name, self.registry.origin["methods", name])
 
     def method_settings(self, name: str) -> Any:
         method = self.method(name)
@@ -156,7 +153,7 @@ class Resolver:
         method, settings = self.method(cell.method), self.method_settings(cell.method)
         task, dataset = self.task(cell.task), self.dataset(cell.dataset)
         instance = method(settings)
-        reason = task.unsupported(dataset) or _no_long_frames(task, dataset) or instance.unsupported(task, dataset)
+        reason = unsupported(instance, task, dataset)
         tasks = (task,) if method.scope != "dataset" else self._training_tasks(instance, dataset) or (task,)
         common = {
             "method": without(plain(settings), method.memory_settings),
@@ -175,7 +172,7 @@ class Resolver:
         """What a fit of scope `dataset` learns from, whatever was asked for; it serves every other task as well."""
         tasks = (_try(self.task, name) for name in self.registry.names("tasks"))
         wanted = (task for task in tasks if task is not None and task.trains)
-        return tuple(t for t in wanted if not t.unsupported(dataset) and not method.unsupported(t, dataset))
+        return tuple(task for task in wanted if not unsupported(method, task, dataset))
 
     def _evaluation(self, dataset: Dataset, settings: Any) -> dict[str, int]:
         """`--limit` and a method's setting `instances` both bound how many test trajectories are scored."""
@@ -206,7 +203,7 @@ class Resolver:
         return {key: value for key, value in changes.items() if has(settings, key)}
 
 
-def check_method(method: Any, name: str, origin: str) -> type[Method]:
+def check_signature(method: Any, name: str, origin: str) -> type[Method]:
     """A subclass of Method whose fit and predict can be called as the runner calls them."""
     where = f"method {name!r} ({origin})"
     if not (isinstance(method, type) and issubclass(method, Method)):
@@ -267,12 +264,6 @@ def _fit_identity(common: dict[str, Any], method: type[Method], cell: Cell, task
     learning = without(common["method"], method.sampling_settings)
     return {"method": learning, "dataset": dataset, "versions": versions, "data": data,
             "cell": [cell.method, cell.dataset, cell.profile, cell.seed], "tasks": tasks}  # fmt: skip
-
-
-def _no_long_frames(task: Task, dataset: Dataset) -> str | None:
-    if task.family == "long_range" and not dataset.sizes.long_frames:
-        return f"{dataset.name} has no trajectories longer than those it trains on"
-    return None
 
 
 def _plain_task(task: Task) -> Any:

@@ -5,8 +5,8 @@
 A schema has the settings that it renames or removes, as dotted paths, and steps of its own. A record keeps its numbers;
 its key follows the settings wherever it was their digest.
 
-    schema 1 -> 2   settings.task.window is called roll_out; settings.task.trains and `about` are new; settings that only
-                    bound memory, or that nothing varied, are gone
+    schema 1 -> 2   settings.task.window is called roll_out; settings.task.trains and `about` are new;
+                    settings that only bound memory, or that nothing varied, are gone
 """
 
 from __future__ import annotations

@@ -7,22 +7,36 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import torch
 
 
-def test_generator(dataset: str, task: str, index: int, mask_seed: int, repeat: int = 0) -> torch.Generator:
+def mask_generator(dataset: str, task: str, index: int, mask_seed: int, repeat: int = 0) -> torch.Generator:
     """The generator that draws the mask of test trajectory `index`; `repeat` counts its further masks, if any."""
     key = f"{dataset}/{task}/{index}/{mask_seed}/{repeat}"
     seed = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big") >> 1  # 63 bits
     return torch.Generator().manual_seed(seed)
 
 
-def test_generators(
+def mask_generators(
     dataset: str, task: str, indices: Iterable[int], mask_seed: int, masks: int = 1
 ) -> list[torch.Generator]:
     """One generator for each observation, trajectory by trajectory: with `masks` > 1 a trajectory has several.
 
     It belongs to trajectories repeated the same way: `u.repeat_interleave(masks, dim=0)`.
     """
-    return [test_generator(dataset, task, i, mask_seed, r) for i in indices for r in range(masks)]
+    return [mask_generator(dataset, task, i, mask_seed, r) for i in indices for r in range(masks)]
+
+
+@dataclass(frozen=True)
+class MaskNames:
+    """The names and numbers that the masks of a set of trajectories are drawn from."""
+
+    dataset: str
+    task: str
+    seed: int = 0
+    masks: int = 1  # per trajectory
+
+    def generators(self, trajectories: int) -> list[torch.Generator]:
+        return mask_generators(self.dataset, self.task, range(trajectories), self.seed, self.masks)

@@ -1,4 +1,4 @@
-"""Where a number comes from: the suite's commit, package versions, the machine."""
+"""Where a number comes from: the suite's commit, package versions, the machine, the data and its masks."""
 
 from __future__ import annotations
 
@@ -6,11 +6,20 @@ import hashlib
 import os
 import platform
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from benchmark.records.record import SCORER_VERSION
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from benchmark.planning.resolve import Resolved
+    from benchmark.running.context import RunContext
+    from datasets.store import StoredTrajectories
 
 ROOT = Path(__file__).resolve().parents[2]
 SUITE = "pde-video-benchmark"
@@ -21,6 +30,45 @@ SOURCES = ("benchmark", "datasets", "methods", "tasks", "pyproject.toml")  # res
 def now() -> str:
     """UTC, to the microsecond; as text it sorts by time."""
     return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
+def describe(cell: Resolved, context: RunContext) -> dict[str, Any]:
+    """The provenance that every record has, done or not."""
+    import torch
+
+    request = context.request
+    return {
+        **context.code,
+        "packages": packages(),
+        "hardware": hardware(),
+        "device": str(context.device),
+        "threads": torch.get_num_threads(),
+        "seeds": {"fit": cell.cell.seed, "predict": cell.cell.seed, "mask": request.mask_seed},
+        "plugins": {path.name: file_digest(path) for path in request.plugins},
+        "method_version": cell.method.version,
+        "dataset_version": cell.dataset.version,
+        "scorer_version": SCORER_VERSION,
+        "settings_hash": cell.key,
+        "created": now(),
+    }
+
+
+def data_used(splits: Mapping[str, StoredTrajectories]) -> dict[str, Any]:
+    """Which data a record's numbers rest on."""
+    parts = {
+        name: {"fingerprint": stored.fingerprint, "source": stored.source, "size": len(stored)}
+        for name, stored in splits.items()
+    }
+    test = parts["test"]
+    return {"data": parts, "data_fingerprint": test["fingerprint"], "data_source": test["source"]}
+
+
+def mask_hash(mask: Tensor) -> str:
+    """sha256 over the test masks, to prove that two records saw the same sensors."""
+    import numpy as np
+
+    shape = str(tuple(mask.shape)).encode()
+    return hashlib.sha256(shape + np.packbits(mask.cpu().numpy()).tobytes()).hexdigest()
 
 
 def code(root: Path = ROOT) -> dict[str, Any]:

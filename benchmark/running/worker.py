@@ -39,8 +39,9 @@ from benchmark.records.cell import Cell
 from benchmark.records.files import write_record
 from benchmark.records.record import Record
 from benchmark.running import locks, provenance
-from benchmark.running.cell import Surroundings, describe, free_memory, run_cell
+from benchmark.running.cell import free_memory, run_cell
 from benchmark.running.claim import is_out_of_memory, lock_path, remove_parts, settled
+from benchmark.running.context import RunContext
 
 PR_SET_PDEATHSIG = 1
 PROGRESS_EVERY = 0.2  # seconds
@@ -98,14 +99,14 @@ class Worker:
 
     def _compute(self, cell: Resolved, path: Path) -> Record:
         progress, clock = _Progress(self.say), lambda runs: self.say("clock", on=runs)
-        around = Surroundings(self.request, self.device, self.since, self.code, progress, clock)
+        context = RunContext(self.request, self.device, self.since, self.code, progress, clock)
         try:
-            record = run_cell(cell, around)
+            record = run_cell(cell, context)
             write_record(path, record)
             return record
         except (Exception, SystemExit) as error:  # whatever a stranger's method raises: the other cells go on
             traceback.print_exc()
-            record = _failure(cell, around, error)
+            record = _failure(cell, context, error)
         try:
             write_record(path, record)
         except OSError as error:
@@ -130,7 +131,7 @@ class _Progress:
             self.say("progress", message=str(message), fraction=float(fraction))
 
 
-def _failure(cell: Resolved, around: Surroundings, error: BaseException) -> Record:
+def _failure(cell: Resolved, context: RunContext, error: BaseException) -> Record:
     return Record(
         cell.cell,
         "oom" if is_out_of_memory(error) else "failed",
@@ -139,7 +140,7 @@ def _failure(cell: Resolved, around: Surroundings, error: BaseException) -> Reco
         about=cell.about,
         settings=cell.identity,
         key=cell.key,
-        provenance=describe(cell, around),
+        provenance=provenance.describe(cell, context),
     )
 
 

@@ -3,7 +3,8 @@
 Symbols: u prediction (the sample mean when there are samples), v truth, e = u - v, M mask (1 where observed), y the
 observations, t frame, x site, c channel. Norms run over all scored t, x and c unless said otherwise. For a steady
 problem the fields a, u stand where frames stand: a relative error is taken field by field and then averaged, as the
-fields have different units.
+fields have different units. Lower is better unless the definition says otherwise; coverage should be the level in its
+name.
 
 Guards: a norm below 1e-12 is replaced by 1e-12; a spectral band or shell in which the truth holds less than 1e-6 of
 its norm (float32 noise) is measured against that share instead.
@@ -12,21 +13,17 @@ its norm (float32 noise) is measured against that share instead.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
-
-Better = Literal["lower", "higher", "one", "nominal"]  # one: 1 is ideal; nominal: the level in the name is ideal
 
 
 @dataclass(frozen=True)
 class MetricInfo:
     title: str
     unit: str
-    better: Better
     definition: str
 
 
 def _error(title: str, definition: str, unit: str = "%") -> MetricInfo:
-    return MetricInfo(title, unit, "lower", definition)
+    return MetricInfo(title, unit, definition)
 
 
 METRIC_TABLE: dict[str, MetricInfo] = {
@@ -89,15 +86,14 @@ METRIC_TABLE: dict[str, MetricInfo] = {
     "correlation": MetricInfo(
         "correlation",
         "",
-        "higher",
-        "Pearson correlation of u and v over x, mean over t, c; two constant frames count 1, a single one 0",
+        "Pearson correlation of u and v over x, mean over t, c; two constant frames count 1, a single one 0; higher is "
+        "better",
     ),
     "correlation_time": MetricInfo(
         "decorrelation time",
         "time",
-        "higher",
         "time between the observed end and the first scored frame whose correlation (mean over c) is below 0.8; up to "
-        "the farthest scored frame if there is none",
+        "the farthest scored frame if there is none; higher is better",
     ),
     # agreement with what was given
     "observation_misfit": _error("observation misfit", "||M u - y|| / ||y||, where a scored frame has observations"),
@@ -108,7 +104,7 @@ METRIC_TABLE: dict[str, MetricInfo] = {
         unit="",
     ),
     "residual_ratio": MetricInfo(
-        "PDE residual / truth's", "", "one", "residual of u over residual of v on the same grid and stencil"
+        "PDE residual / truth's", "", "residual of u over residual of v on the same grid and stencil; 1 is ideal"
     ),
     # K samples s_k
     "crps": _error(
@@ -122,14 +118,13 @@ METRIC_TABLE: dict[str, MetricInfo] = {
     "spread_skill": MetricInfo(
         "spread-skill ratio",
         "",
-        "one",
-        "sqrt((K+1)/K) sqrt(mean Var_k s) / sqrt(mean (mean_k s - v)^2); below 1 is over-confident; only for K > 1",
+        "sqrt((K+1)/K) sqrt(mean Var_k s) / sqrt(mean (mean_k s - v)^2); 1 is ideal, below is over-confident; only for "
+        "K > 1",
     ),
     **{
         f"coverage_{level}": MetricInfo(
             f"coverage of the {level} % interval",
             "%",
-            "nominal",
             f"share of hidden sites inside the central {level} % interval of the samples (quantiles at p (K+1)); K "
             "samples reach at most (K-1)/(K+1); only for K > 1",
         )
@@ -138,7 +133,7 @@ METRIC_TABLE: dict[str, MetricInfo] = {
     "rel_l2_mean": _error("relative L2, mean of samples", "mean over k of ||s_k - v|| / ||v||; only for K > 1"),
     "rel_l2_best": _error("relative L2, best sample", "min over k of ||s_k - v|| / ||v||; only for K > 1"),
     "diversity": MetricInfo(
-        "diversity", "%", "higher", "mean over pairs k < l of ||s_k - s_l|| / ||v||; only for K > 1"
+        "diversity", "%", "mean over pairs k < l of ||s_k - s_l|| / ||v||; higher is better; only for K > 1"
     ),
 }
 

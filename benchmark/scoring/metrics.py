@@ -8,7 +8,7 @@ samples in `ensemble`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -54,17 +54,16 @@ def score(
     problem: Problem,
     *,
     frame_names: Sequence[str] | None = None,
-    scored_frames: Iterable[int] | None = None,
 ) -> dict[str, Metric]:
-    """All metrics that apply. `frame_names`: the fields of a steady problem; `scored_frames`: leave the others out."""
+    """All metrics that apply. `frame_names`: the fields of a steady problem."""
     _check_shapes(prediction, truth, problem, frame_names)
-    frames = _scored(prediction, len(truth.grid.times), scored_frames)
+    frames = _predicted(prediction, len(truth.grid.times))
     modes = shells(truth.grid)
     seen_any = bool(problem.mask[:, frames].any())
 
     @torch.no_grad()
     def one(i: int) -> dict[str, Any]:
-        samples = _samples(prediction, i, len(truth.grid.times))  # (S, T, C, H, W)
+        samples = _samples(prediction, i, frames)  # (S, T, C, H, W)
         row = _score_trajectory(samples, truth, problem, i, frames, modes, frame_names)
         return row if seen_any else {k: x for k, x in row.items() if k != "observation_misfit"}
 
@@ -94,25 +93,21 @@ def _check_shapes(prediction: Prediction, truth: Trajectories, problem: Problem,
         raise ValueError(f"frame_names: expected {len(truth.grid.times)} names, got {tuple(names)}")
 
 
-def _scored(prediction: Prediction, count: int, scored_frames: Iterable[int] | None) -> list[int]:
-    """The frames that are both predicted and asked for, in order."""
-    predicted, asked = (set(range(count)) if f is None else set(f) for f in (prediction.frames, scored_frames))
-    for name, given in (("prediction.frames", predicted), ("scored_frames", asked)):
-        if not given or not given <= set(range(count)):
-            raise ValueError(f"{name}: expected some of 0 .. {count - 1}, got {sorted(given)}")
-    if not predicted & asked:
-        raise ValueError(f"scored_frames: none of {sorted(asked)} is among the predicted {sorted(predicted)}")
-    return sorted(predicted & asked)
+def _predicted(prediction: Prediction, count: int) -> list[int]:
+    """The frames that are predicted, and so scored, in order."""
+    frames = set(range(count)) if prediction.frames is None else set(prediction.frames)
+    if not frames or not frames <= set(range(count)):
+        raise ValueError(f"prediction.frames: expected some of 0 .. {count - 1}, got {sorted(frames)}")
+    return sorted(frames)
 
 
-def _samples(prediction: Prediction, i: int, count: int) -> Tensor:
+def _samples(prediction: Prediction, i: int, frames: list[int]) -> Tensor:
     """The samples of trajectory i (S, T, C, H, W), finite wherever they were predicted."""
     u = prediction.u[:, i].cpu().movedim(-1, 2)
-    predicted = list(range(count)) if prediction.frames is None else sorted(set(prediction.frames))
     for s, sample in enumerate(u):
         if sample.sum().isfinite():  # then so is every term; the other way round a sum may overflow
             continue
-        for frame in predicted:
+        for frame in frames:
             if not sample[frame].isfinite().all():
                 raise NonFinitePrediction(f"prediction: NaN or infinity in trajectory {i} (sample {s}, frame {frame})")
     return u

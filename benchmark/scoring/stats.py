@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Literal
 
 import numpy as np
 
@@ -67,25 +66,6 @@ def hierarchical_interval(
     return _interval(((seeds @ x) * trajectories).sum(1), level)
 
 
-def paired_test(
-    a: Sequence[float], b: Sequence[float], method: Literal["bootstrap", "wilcoxon"] = "bootstrap", seed: int = 0
-) -> float:
-    """Two-sided p-value of "the mean (wilcoxon: median) of a - b is 0" on the same trajectories.
-
-    The default is the bootstrap-t test, which needs one matrix product and no scipy.
-    """
-    difference = _difference("a", _checked("a", a), "b", _checked("b", b))
-    if method == "bootstrap":
-        return float(_bootstrap_t(difference[None], seed)[0])
-    if method != "wilcoxon":
-        raise ValueError(f"method: expected bootstrap or wilcoxon, got {method!r}")
-    if not difference.any():
-        return 1.0
-    from scipy.stats import wilcoxon
-
-    return float(np.asarray(wilcoxon(difference))[1])  # statistic, p
-
-
 def _difference(name_a: str, a: np.ndarray, name_b: str, b: np.ndarray) -> np.ndarray:
     if len(a) != len(b):
         raise ValueError(f"expected the same trajectories, got {len(a)} for {name_a} and {len(b)} for {name_b}")
@@ -93,7 +73,7 @@ def _difference(name_a: str, a: np.ndarray, name_b: str, b: np.ndarray) -> np.nd
 
 
 def _bootstrap_t(differences: np.ndarray, seed: int) -> np.ndarray:
-    """p-values (m,) of mean 0, for m rows of n differences.
+    """Two-sided p-values (m,) of mean 0, for m rows of n differences.
 
     t = mean / sd is compared with its law under resampling of the centred differences:
     p = (1 + #{|t*| >= |t|}) / (R + 1).

@@ -12,14 +12,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmark.core import Dataset, Run
+from benchmark.core import Dataset, Split
 from benchmark.planning.registry import Registry, registry
-from benchmark.running.masks import test_generators
-from benchmark.scoring.metrics import score
+from benchmark.planning.support import unsupported
+from benchmark.running.evaluate import Question, evaluate, fit_in_memory
+from benchmark.running.masks import MaskNames
 
 FACTOR = 2.0
 FIGURES = (("kriging", "cont_1"), ("kriging", "cont_3"), ("persistence", "fwd_full"))
 TRAIN, VALID = 64, 8  # trajectories kriging is fitted on and chosen with
+SPLITS: tuple[Split, ...] = ("train", "valid", "test")
 Progress = Callable[[str, int, int], None]
 
 
@@ -68,12 +70,9 @@ def reference_error(
 
     task, cls = known.load("tasks", task_name), known.load("methods", method_name)
     method = cls(cls.profiles.get(profile) or cls.profiles["laptop"])
-    reason = task.unsupported(dataset) or method.unsupported(task, dataset)
-    if reason:
+    if reason := unsupported(method, task, dataset):
         return reason
     ensure_data(dataset, root, progress=progress)
-    truth = open_split(dataset, "test", root)[:]
-    problem = task.observe(truth, test_generators(dataset.name, task.name, range(len(truth)), 0))
-    method.fit(open_split(dataset, "train", root), open_split(dataset, "valid", root), [task], 0, Run())
-    errors = score(method.predict(problem, 0), truth, problem, frame_names=dataset.frame_names)["rel_l2"].values
-    return sum(errors) / len(errors)
+    train, valid, test = (open_split(dataset, split, root) for split in SPLITS)
+    question = Question(dataset, task, MaskNames(dataset.name, task.name), lambda: test[:])
+    return evaluate(question, lambda: fit_in_memory(method, train, valid, task)).error

@@ -23,10 +23,12 @@ import torch
 from torch import Tensor, nn
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
-from benchmark.core import Dataset, Method, Problem, Run, Task, Trajectories
+from benchmark.core import Dataset, Method, Problem, Task, Trajectories
 from benchmark.planning.registry import Registry
-from benchmark.planning.resolve import check_method as check_signature
-from benchmark.running.masks import test_generators
+from benchmark.planning.resolve import check_signature
+from benchmark.planning.support import unsupported
+from benchmark.running.evaluate import Fitted, Question, answer, fit_in_memory, make_problem, predict
+from benchmark.running.masks import MaskNames
 
 PROFILE = "smoke"
 
@@ -39,7 +41,7 @@ class Check:
     note: str = ""
 
 
-def check_method(known: Registry, name: str, dataset_name: str, data: Path) -> list[Check]:
+def run_gate(known: Registry, name: str, dataset_name: str, data: Path) -> list[Check]:
     """Every check on every task the method supports on one dataset."""
     from datasets.generate import ensure_data
     from datasets.store import open_split
@@ -55,8 +57,7 @@ def check_method(known: Registry, name: str, dataset_name: str, data: Path) -> l
     for task_name in known.names("tasks"):
         task = known.load("tasks", task_name)
         method = cls(cls.profiles[PROFILE])
-        reason = task.unsupported(dataset) or method.unsupported(task, dataset)
-        if reason or task.family == "long_range":
+        if unsupported(method, task, dataset) or task.family == "long_range":
             continue
         checks += _guarded(task, method, cls, dataset, splits)
     return checks or [Check("support", "", "fail", f"supports no task on {dataset_name}")]
@@ -75,22 +76,27 @@ def _guarded(task: Task, method: Method, cls: type[Method], dataset: Dataset, sp
 
 def _checks(task: Task, method: Method, cls: type[Method], dataset: Dataset, splits: dict) -> Iterator[Check]:
     train, valid, test = splits["train"], splits["valid"], splits["test"]
-    with trained_weights() as trained:
-        method.fit(train, valid, [task], 0, Run())
-    problem = task.observe(test, test_generators(dataset.name, task.name, range(len(test)), 0))
-    before = (problem.values.clone(), problem.mask.clone())
-    answer = _predict(method, problem)
-    yield _verdict("shape", task, _shape_note(answer, problem))
-    untouched = torch.equal(problem.values, before[0]) and torch.equal(problem.mask, before[1])
+    trained: set[int] = set()
+
+    def fitted() -> Fitted:
+        with trained_weights(trained):
+            return fit_in_memory(method, train, valid, task)
+
+    question = _question(task, dataset, test)
+    given = answer(question, fitted)
+    problem, u = given.problem, given.prediction.u
+    yield _verdict("shape", task, _shape_note(u, problem))
+    asked = make_problem(question)
+    untouched = torch.equal(problem.values, asked.values) and torch.equal(problem.mask, asked.mask)
     yield _verdict("input", task, "" if untouched else "predict changed problem.values or problem.mask")
-    same = torch.equal(answer, _predict(method, problem))
+    same = torch.equal(u, _predict(method, problem, question))
     yield _verdict("determinism", task, "" if same else "two calls with the same seed differ")
-    moved = not torch.equal(answer, _predict(method, _disturb(problem, seen=True)))
+    moved = not torch.equal(u, _predict(method, _disturb(problem, seen=True), question))
     yield _verdict("sensitivity", task, "" if moved else "an observed value does not matter")
-    tight = torch.equal(answer, _predict(method, _disturb(problem, seen=False)))
+    tight = torch.equal(u, _predict(method, _disturb(problem, seen=False), question))
     yield _verdict("leak", task, "" if tight else "values behind the mask matter: use problem.mask")
     restored = cls(method.settings).restore({k: v.clone() for k, v in method.state().items()}, train)
-    equal = torch.allclose(answer, _predict(restored, problem), rtol=1e-5, atol=1e-6)
+    equal = torch.allclose(u, _predict(restored, problem, question), rtol=1e-5, atol=1e-6)
     yield _verdict("storage", task, "" if equal else "state() and restore() do not bring the fit back")
     if networks(method):
         yield _gradients(method, task, trained)
@@ -101,20 +107,23 @@ def networks(method: Method) -> dict[str, nn.Module]:
     return {name: value for name, value in vars(method).items() if isinstance(value, nn.Module)}
 
 
-def _predict(method: Method, problem: Problem) -> Tensor:
-    torch.manual_seed(0)
-    return method.predict(problem, 0, 1).u
+def _question(task: Task, dataset: Dataset, truth: Trajectories) -> Question:
+    return Question(dataset, task, MaskNames(dataset.name, task.name), lambda: truth)
+
+
+def _predict(method: Method, problem: Problem, question: Question) -> Tensor:
+    return predict(method, problem, question)[0].u
 
 
 def _verdict(name: str, task: Task, note: str) -> Check:
     return Check(name, task.name, "fail" if note else "pass", note)
 
 
-def _shape_note(answer: Any, problem: Problem) -> str:
+def _shape_note(u: Tensor, problem: Problem) -> str:
     expected = (1, *problem.values.shape)
-    if tuple(answer.shape) != expected:
-        return f"expected (S, B, T, H, W, C) = {expected}, got {tuple(answer.shape)}"
-    return "" if torch.isfinite(answer).all() else "not finite"
+    if tuple(u.shape) != expected:
+        return f"expected (S, B, T, H, W, C) = {expected}, got {tuple(u.shape)}"
+    return "" if torch.isfinite(u).all() else "not finite"
 
 
 def _disturb(problem: Problem, seen: bool) -> Problem:
@@ -125,9 +134,8 @@ def _disturb(problem: Problem, seen: bool) -> Problem:
 
 
 @contextmanager
-def trained_weights() -> Iterator[set[int]]:
-    """The ids of all parameters that any optimiser steps with a gradient other than zero."""
-    trained: set[int] = set()
+def trained_weights(trained: set[int]) -> Iterator[None]:
+    """Adds the ids of all parameters that any optimiser steps with a gradient other than zero."""
 
     def look(optimiser: torch.optim.Optimizer, *arguments: Any) -> None:
         for p in (p for group in optimiser.param_groups for p in group["params"]):
@@ -136,7 +144,7 @@ def trained_weights() -> Iterator[set[int]]:
 
     hook = register_optimizer_step_pre_hook(look)
     try:
-        yield trained
+        yield
     finally:
         hook.remove()
 
@@ -151,9 +159,8 @@ def _gradients(method: Method, task: Task, trained: set[int]) -> Check:
 
 
 def _overfit(method: Method, task: Task, pair: Trajectories, dataset: Dataset) -> Check:
-    method.fit(pair, pair, [task], 0, Run())
-    problem = task.observe(pair, test_generators(dataset.name, task.name, range(len(pair)), 0))
-    error = (_predict(method, problem)[0] - pair.u).norm() / pair.u.norm()
+    given = answer(_question(task, dataset, pair), lambda: fit_in_memory(method, pair, pair, task))
+    error = (given.prediction.u[0] - pair.u).norm() / pair.u.norm()
     mean = (pair.u.mean((0, 2, 3), keepdim=True) - pair.u).norm() / pair.u.norm()
     note = f"relative error {error:.2f} on two trajectories it was trained on, their mean has {mean:.2f}"
     return Check("overfit", task.name, "pass" if error < mean else "fail", note)

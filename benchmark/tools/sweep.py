@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -20,6 +20,12 @@ from benchmark.planning.request import Request
 from benchmark.planning.resolve import Resolved, Resolver
 from benchmark.planning.settings import SettingsError, covers, keys, resolve
 from benchmark.records.cell import Cell
+
+if TYPE_CHECKING:
+    import torch
+
+    from benchmark.core import Trajectories
+    from benchmark.running.evaluate import Question
 
 Values = Mapping[str, Sequence[Any]]  # dotted key -> what to try
 
@@ -105,41 +111,44 @@ def _trial(choice: dict[str, Any], settings: Any, trials: Sequence[_Tried]) -> T
 
 
 class _Tried:
-    """A fit for one task, and its problem on `valid`."""
+    """A fit for one task, to be asked on `valid` with one choice after another."""
 
     def __init__(self, cell: Resolved, request: Request, progress: Callable[[str, float], None]):
-        from benchmark.running.cell import Surroundings, fitted, seed_globally
-        from benchmark.running.masks import test_generators
+        from benchmark.running.cell import fitted
+        from benchmark.running.context import RunContext
+        from benchmark.running.evaluate import seed_globally
         from benchmark.running.worker import choose_device
         from datasets.generate import ensure_data
         from datasets.store import open_split
 
-        self.cell, self.request, self.device = cell, request, choose_device(request.device, 0)
+        self.cell, device = cell, choose_device(request.device, 0)
         ensure_data(
             cell.dataset, request.data, ("train", "valid"), progress=lambda w, i, n: progress(f"data {w}", i / n)
         )
         self.train, valid = (open_split(cell.dataset, split, request.data) for split in ("train", "valid"))
         seed_globally(cell.cell.seed)
-        method, _ = fitted(cell, Surroundings(request, self.device, "", {}, progress))
+        method, self.fit = fitted(cell, RunContext(request, device, "", {}, progress))
         self.state = method.state()
-        self.truth = valid[: min(request.limit or len(valid), len(valid))]
-        name, indices = f"{cell.cell.dataset} valid", range(len(self.truth))
-        generators = test_generators(name, cell.cell.task, indices, request.mask_seed)
-        self.problem = cell.task.observe(self.truth, generators)
+        self.question = _question(cell, request, device, lambda: valid[: request.limit])
 
     def __call__(self, settings: Any) -> tuple[float, float]:
-        """Mean relative error in percent, and seconds a trajectory."""
-        from benchmark.running.cell import check_prediction, seed_globally
-        from benchmark.running.meter import Meter
-        from benchmark.scoring.metrics import score
+        """Mean relative error in percent, and seconds per trajectory."""
+        from benchmark.running.evaluate import Fitted, evaluate
 
-        method = self.cell.method(settings).restore(self.state, self.train)
-        seed_globally(self.cell.cell.seed)
-        with Meter(self.device) as meter:
-            prediction = method.predict(self.problem.to(self.device), self.cell.cell.seed, self.request.samples)
-        prediction = check_prediction(prediction, self.problem, self.request.samples)
-        errors = score(prediction, self.truth, self.problem, frame_names=self.cell.dataset.frame_names)["rel_l2"].values
-        return sum(errors) / len(errors), meter.seconds / len(errors)
+        def fitted() -> Fitted:
+            return Fitted(self.cell.method(settings).restore(self.state, self.train), self.fit)
+
+        done = evaluate(self.question, fitted)
+        return done.error, done.seconds
+
+
+def _question(cell: Resolved, request: Request, device: torch.device, truth: Callable[[], Trajectories]) -> Question:
+    """The cell's task on `valid`, with one mask per trajectory that no test trajectory has."""
+    from benchmark.running.evaluate import Question
+    from benchmark.running.masks import MaskNames
+
+    masks = MaskNames(f"{cell.cell.dataset} valid", cell.cell.task, request.mask_seed)
+    return Question(cell.dataset, cell.task, masks, truth, cell.cell.seed, request.samples, device)
 
 
 def _check(cell: Resolved) -> None:

@@ -10,7 +10,8 @@ import torch
 from benchmark.core import Run
 from benchmark.planning.registry import registry
 from benchmark.planning.settings import SettingsError, covers, keys, resolve
-from benchmark.tools.gate import check_method
+from benchmark.planning.support import unsupported
+from benchmark.tools.gate import run_gate
 from methods import METHODS
 from tests.methods.small import generators, load
 
@@ -42,7 +43,7 @@ def data(name):
 
 def why_not(method, task, dataset):
     cls = KNOWN.load("methods", method)
-    return task.unsupported(dataset) or cls(cls.profiles["smoke"]).unsupported(task, dataset)
+    return unsupported(cls(cls.profiles["smoke"]), task, dataset)
 
 
 @cache
@@ -138,7 +139,7 @@ TOO_LITTLE = {("shu", "overfit", "cont_05")}  # one sensor in 16^2: it starts fr
 @pytest.mark.slow
 @pytest.mark.parametrize("method", [m for m in METHODS if is_learned(m)])
 def test_the_gate_is_passed(method, tmp_path):
-    checks = check_method(KNOWN, method, "navier_stokes", tmp_path)
+    checks = run_gate(KNOWN, method, "navier_stokes", tmp_path)
     failed = [c for c in checks if c.verdict == "fail" and (method, c.name, c.task) not in TOO_LITTLE]
     assert not failed
     assert {c.task for c in checks} >= {"cont_3"} or method == "pino"

@@ -5,7 +5,7 @@ import torch
 
 from benchmark.core import Grid, Trajectories
 from tasks import observation as tasks
-from tests.methods.heat import Heat, HeatDataset
+from tests.methods.heat import Heat
 
 
 def grid(n=16, frames=4):
@@ -109,12 +109,6 @@ def test_sensors_may_move():
     mask = replace(tasks.CONT_3, fixed=False).mask(grid(64), generators()[0])
     assert mask.flatten(1).sum(1).tolist() == [123] * 4
     assert not (mask[0] == mask[1]).all()
-
-
-def test_long_range_needs_long_trajectories():
-    assert "no trajectories longer" in tasks.LONG_RANGE.unsupported(HeatDataset.small())
-    assert tasks.LONG_RANGE.unsupported(HeatDataset.small(long_frames=8)) is None
-    assert tasks.CONT_1.unsupported(HeatDataset.small()) is None
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,11 @@ from benchmark.planning.resolve import Resolved, Resolver
 from benchmark.records.files import read_record, write_record
 from benchmark.records.record import About, MetricScore, Record
 from benchmark.running import provenance
-from benchmark.running.cell import Surroundings, check_prediction, make_problem, mask_hash, observe, run_cell, summary
+from benchmark.running.cell import question_of, run_cell, summary
 from benchmark.running.claim import is_out_of_memory, settled
+from benchmark.running.context import RunContext
+from benchmark.running.evaluate import check_prediction, make_problem, observe
+from benchmark.running.provenance import mask_hash
 from tests.benchmark.support import comparable, toy_request
 
 CODE = {"commit": "abc", "dirty": False}
@@ -26,9 +29,16 @@ def resolved(request) -> list[Resolved]:
     return [resolver.resolve(cell) for cell in cells_of(request, resolver)]
 
 
-def run(request, since: str = "", **around) -> list[Record]:
-    surroundings = Surroundings(request, torch.device("cpu"), since, CODE, **around)
-    return [run_cell(cell, surroundings) for cell in resolved(request)]
+def context(request, since: str = "", **more) -> RunContext:
+    return RunContext(request, torch.device("cpu"), since, CODE, **more)
+
+
+def run(request, since: str = "", **more) -> list[Record]:
+    return [run_cell(cell, context(request, since, **more)) for cell in resolved(request)]
+
+
+def question(request):
+    return question_of(resolved(request)[0], context(request))
 
 
 @pytest.fixture
@@ -144,18 +154,18 @@ def test_several_masks_a_trajectory(tmp_path):
     request = toy_request(tmp_path, tasks=("cont_3",), overrides=("task.masks=3",), limit=2)
     (record,) = run(request)
     assert len(record.metrics["rel_l2"].values) == 6
-    truth, problem = observe(resolved(request)[0], request)
+    truth, problem = observe(question(request))
     assert torch.equal(truth.u[0], truth.u[2]) and not torch.equal(problem.mask[0], problem.mask[1])
 
 
 def test_the_masks_do_not_depend_on_method_seed_or_limit(tmp_path):
     first = toy_request(tmp_path, tasks=("cont_3",))
     run(first)
-    problem = make_problem(resolved(first)[0], first)
+    problem = make_problem(question(first))
     other = replace(first, methods=("odd",), seeds=(5,), limit=2)
-    assert torch.equal(make_problem(resolved(other)[0], other).mask, problem.mask[:2])
+    assert torch.equal(make_problem(question(other)).mask, problem.mask[:2])
     moved = replace(first, mask_seed=1)
-    assert not torch.equal(make_problem(resolved(moved)[0], moved).mask, problem.mask)
+    assert not torch.equal(make_problem(question(moved)).mask, problem.mask)
 
 
 def test_a_method_may_be_scored_on_fewer_trajectories(tmp_path):
@@ -182,7 +192,7 @@ def test_a_bad_prediction_is_refused(tmp_path, method, message):
 def test_samples_and_frames_of_a_prediction_are_checked(tmp_path):
     request = toy_request(tmp_path)
     run(request)
-    problem = make_problem(resolved(request)[0], request)
+    problem = make_problem(question(request))
     video = problem.values
     assert len(check_prediction(Prediction(video[None].double()), problem, 5).u) == 1
     with pytest.raises(ValueError, match=r"expected \(5 or 1, 4, 3, 8, 8, 1\), got \(2, "):
@@ -198,7 +208,7 @@ def test_data_that_changes_size_is_named(tmp_path):
     cell = resolved(request)[0]
     cell.identity["evaluation"]["trajectories"] = 3
     with pytest.raises(ValueError, match="expected 3 trajectories, the data has 2"):
-        observe(cell, request)
+        observe(question_of(cell, context(request)))
 
 
 def test_summary_of_a_number_and_of_a_curve():

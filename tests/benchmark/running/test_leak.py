@@ -18,7 +18,9 @@ from benchmark.core import Dataset, Method, Trajectories
 from benchmark.planning.plan import cells_of
 from benchmark.planning.request import Request
 from benchmark.planning.resolve import Resolved, Resolver
-from benchmark.running.cell import Surroundings, make_problem, observe, prepare_data
+from benchmark.running.cell import prepare_data, question_of
+from benchmark.running.context import RunContext
+from benchmark.running.evaluate import Question, make_problem, observe
 from tests.benchmark.support import toy_request
 
 ATOMS = (str, bytes, int, float, bool, complex, type(None), types.ModuleType, type, torch.dtype, torch.device)
@@ -61,18 +63,26 @@ def stored_numbers(value: Any) -> torch.Tensor:
     return torch.empty(0, dtype=value.dtype).set_(storage).flatten()
 
 
+def context(request: Request) -> RunContext:
+    return RunContext(request, torch.device("cpu"), "", {})
+
+
+def question(cell: Resolved, request: Request) -> Question:
+    return question_of(cell, context(request))
+
+
 def cells(request: Request) -> Iterator[Resolved]:
     resolver = Resolver.of(request)
     for cell in cells_of(request, resolver):
         resolved = resolver.resolve(cell)
         if not resolved.unsupported:
-            prepare_data(resolved, Surroundings(request, torch.device("cpu"), "", {}))
+            prepare_data(resolved, context(request))
             yield resolved
 
 
 def check(cell: Resolved, request: Request) -> None:
-    problem = make_problem(cell, request)
-    truth, seen = observe(cell, request)
+    problem = make_problem(question(cell, request))
+    truth, seen = observe(question(cell, request))
     hidden = truth.u[~seen.mask]
     hidden = hidden[hidden != 0]
     values = set(hidden.tolist()) - set(truth.u[seen.mask].tolist())
@@ -129,6 +139,6 @@ def test_no_truth_is_in_memory_while_a_method_predicts(tmp_path):
         return {id(x) for x in gc.get_objects() if type(x) is Trajectories}
 
     before = trajectories()
-    problem = make_problem(cell, request)
+    problem = make_problem(question(cell, request))
     assert trajectories() <= before
     assert problem.values[:, 0].any()

@@ -1,11 +1,10 @@
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
 
-from benchmark.scoring.stats import bootstrap_interval, hierarchical_interval, holm, not_distinguishable, paired_test
+from benchmark.scoring.stats import bootstrap_interval, hierarchical_interval, holm, not_distinguishable
 
 
 def test_interval_of_equal_values_is_a_point():
@@ -69,39 +68,33 @@ def test_seeds_need_the_same_trajectories():
         hierarchical_interval([[1.0, 2.0], [1.0, 2.0, 3.0]])
 
 
-@pytest.mark.parametrize("method", ["bootstrap", "wilcoxon"])
-def test_paired_test_sees_what_pairing_shows(method):
+def differ(a, b, alpha=0.05):
+    """Whether the paired test tells two methods apart; with one pair Holm's adjustment changes nothing."""
+    return len(not_distinguishable({"a": a, "b": b}, alpha)) == 1
+
+
+def test_pairing_shows_a_difference_far_smaller_than_the_spread():
     difficulty = np.random.default_rng(0).lognormal(1, 1, size=40)  # far larger than the difference
     noise = 0.02 * np.random.default_rng(1).normal(size=40)
-    assert paired_test(difficulty, difficulty + 0.05 + noise, method) < 0.01
-    assert paired_test(difficulty, difficulty + noise - noise.mean(), method) > 0.3
-    assert paired_test(difficulty, difficulty, method) == 1.0
-
-
-def test_wilcoxon_of_five_equal_signs_is_one_sixteenth():
-    assert paired_test([1, 2, 3, 4, 5], [0, 0, 0, 0, 0], "wilcoxon") == pytest.approx(2 / 2**5)
+    assert differ(difficulty, difficulty + 0.05 + noise, alpha=0.01)
+    assert not differ(difficulty, difficulty + noise - noise.mean(), alpha=0.3)
+    assert not differ(difficulty, difficulty, alpha=1.0)  # p = 1
 
 
 def test_the_same_difference_everywhere_is_as_sure_as_can_be():
-    assert paired_test([1.0, 2.0, 3.0], [0.5, 1.5, 2.5]) == pytest.approx(1 / 2001)
+    a, b = [1.0, 2.0, 3.0], [0.5, 1.5, 2.5]
+    assert differ(a, b, alpha=1.01 / 2001) and not differ(a, b, alpha=0.99 / 2001)  # p = 1 / 2001
 
 
 def test_one_trajectory_proves_nothing():
-    assert paired_test([1.0], [9.0]) == 1.0
+    assert not differ([1.0], [9.0], alpha=1.0)
 
 
 @pytest.mark.parametrize("n", [4, 8, 32, 100])
 def test_false_alarms_stay_near_the_level(n):
     differences = np.random.default_rng(n).normal(size=(400, n))
-    alarms = [paired_test(d, np.zeros(n)) < 0.05 for d in differences]
+    alarms = [differ(d, np.zeros(n)) for d in differences]
     assert np.mean(alarms) <= 0.085  # 5 % and three standard errors
-
-
-def test_paired_test_refuses_other_lengths_and_methods():
-    with pytest.raises(ValueError, match="got 2 for a and 3 for b"):
-        paired_test([1.0, 2.0], [1.0, 2.0, 3.0])
-    with pytest.raises(ValueError, match="expected bootstrap or wilcoxon, got 't'"):
-        paired_test([1.0, 2.0], [1.0, 3.0], "t")  # type: ignore[arg-type]
 
 
 def test_holm_by_hand():
@@ -130,15 +123,6 @@ def test_not_distinguishable_keeps_the_best_and_its_equals():
 def test_not_distinguishable_names_the_method_of_other_length():
     with pytest.raises(ValueError, match="got 3 for b and 2 for a"):
         not_distinguishable({"a": [1.0, 2.0], "b": [4.0, 5.0, 6.0]})
-
-
-def test_five_thousand_records_are_compared_in_a_fraction_of_a_second():
-    rng = np.random.default_rng(0)
-    groups = [{str(k): rng.normal(size=32).tolist() for k in range(20)} for _ in range(250)]
-    start = time.perf_counter()
-    for group in groups:
-        not_distinguishable(group)
-    assert time.perf_counter() - start < 1.5
 
 
 def test_needs_neither_torch_nor_scipy():

@@ -10,7 +10,7 @@ from torch import nn
 
 from benchmark.core import Method, Prediction
 from benchmark.planning.registry import registry
-from benchmark.tools.gate import check_method
+from benchmark.tools.gate import run_gate
 from tests.benchmark.support import TOY
 
 
@@ -124,7 +124,7 @@ class Raises(Sound):
 def verdicts(cls, tmp_path):
     known = registry((TOY,))
     known.add("methods", "tried", cls, "a test")
-    return check_method(known, "tried", "toy", tmp_path)
+    return run_gate(known, "tried", "toy", tmp_path)
 
 
 def test_a_sound_method_passes(tmp_path):

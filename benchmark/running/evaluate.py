@@ -1,0 +1,173 @@
+"""How a method gets its error: fit, observe, predict, score. Runs, sweeps, calibration and the gate all do it here.
+
+What a method gets at test time is made from copies: `make_problem` reads the truth, observes it and lets go of it, and
+the truth is read again only when the prediction is there. Nothing that a method can reach holds hidden values.
+
+The clock of `predict` runs over the whole problem and is divided by its trajectories. On a GPU one trajectory is
+predicted before, off the clock, so that compilation is not counted; on a CPU, and for methods that do all their work in
+`predict`, that would cost more than it corrects.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from benchmark.core import Dataset, Method, Prediction, Problem, Run, Task, Trajectories, TrajectorySet
+from benchmark.running.masks import MaskNames
+from benchmark.running.meter import Meter
+
+if TYPE_CHECKING:
+    from benchmark.running.fits import Fit
+    from benchmark.scoring.metrics import Metric
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a method is asked, and where the truth is that its answer is held against."""
+
+    dataset: Dataset
+    task: Task
+    masks: MaskNames
+    truth: Callable[[], Trajectories]  # read anew at every call, so that nobody keeps it while a method predicts
+    seed: int = 0
+    samples: int = 1
+    device: torch.device = field(default_factory=lambda: torch.device("cpu"))
+    progress: Callable[[str, float], None] = lambda message, fraction: None
+
+
+class Fitted(NamedTuple):
+    """A method ready to predict, and what its fit took where that is known."""
+
+    method: Method
+    fit: Fit | None = None
+
+
+class Answer(NamedTuple):
+    """What a method made of a question; nobody has looked at the prediction yet."""
+
+    method: Method
+    fit: Fit | None
+    problem: Problem
+    prediction: Any
+    meter: Meter
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """An answer held against the truth, and what it took."""
+
+    prediction: Prediction
+    metrics: dict[str, Metric]
+    mask: Tensor  # (B, T, H, W, C) bool, what was seen
+    seconds: float  # of prediction, per trajectory
+    memory_mb: float  # at the peak of prediction
+    cost: dict[str, Any]  # what the method says itself
+    fit: Fit | None
+    remark: str | None
+
+    @property
+    def error(self) -> float:
+        """Mean relative l2 error in percent."""
+        values = self.metrics["rel_l2"].values
+        return sum(values) / len(values)
+
+
+def evaluate(question: Question, fitted: Callable[[], Fitted]) -> Evaluation:
+    """Fit, observe, predict, score. `fitted` fits the method, or gets it from where its fit is kept."""
+    method, fit, problem, raw, meter = answer(question, fitted)
+    prediction = check_prediction(raw, problem, question.samples)
+    cost = fit.cost if fit else method.cost()
+    remark = method.remark(question.task, question.dataset)
+    count = len(problem)
+    del method, problem, raw
+    question.progress("score", 0.0)
+    truth, seen = observe(question)
+    metrics = score_prediction(prediction, truth, seen, question.dataset)
+    return Evaluation(prediction, metrics, seen.mask, meter.seconds / count, meter.memory_mb, cost, fit, remark)
+
+
+def answer(question: Question, fitted: Callable[[], Fitted]) -> Answer:
+    """Fit, observe, predict: the part without the truth."""
+    seed_globally(question.seed)
+    method, fit = fitted()
+    problem = make_problem(question).to(question.device)
+    question.progress("predict", 0.0)
+    if question.device.type == "cuda" and method.scope != "instance":
+        method.predict(problem[:1], question.seed, 1)
+    return Answer(method, fit, problem, *predict(method, problem, question))
+
+
+def fit_in_memory(method: Method, train: TrajectorySet, valid: TrajectorySet, task: Task, seed: int = 0) -> Fitted:
+    """A fit for one task that nobody keeps."""
+    method.fit(train, valid, [task], seed, Run())
+    return Fitted(method)
+
+
+def predict(method: Method, problem: Problem, question: Question) -> tuple[Any, Meter]:
+    """What a method predicts, the same whatever was drawn before, and what that took."""
+    seed_globally(question.seed)
+    with Meter(question.device) as meter:
+        prediction = method.predict(problem, question.seed, question.samples)
+    return prediction, meter
+
+
+def seed_globally(seed: int) -> None:
+    """For methods that draw from the global generators; the suite's own use the seed they are given."""
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+    torch.manual_seed(seed)
+
+
+def observe(question: Question) -> tuple[Trajectories, Problem]:
+    """The true trajectories and what is seen of them, a task's several masks one after another."""
+    truth = question.truth()
+    generators, masks = question.masks.generators(len(truth)), question.masks.masks
+    static = None if truth.static is None else truth.static.repeat_interleave(masks, dim=0)
+    truth = replace(truth, u=truth.u.repeat_interleave(masks, dim=0), static=static)
+    return truth, question.task.observe(truth, generators)
+
+
+def make_problem(question: Question) -> Problem:
+    """What is seen, in memory of its own, zero where unseen, with an equation fresh from the dataset."""
+    _, seen = observe(question)
+    return replace(
+        seen,
+        values=torch.where(seen.mask, seen.values, 0).clone(memory_format=torch.contiguous_format),
+        mask=seen.mask.clone(memory_format=torch.contiguous_format),
+        grid=replace(seen.grid),
+        equation=question.dataset.equation(),
+        static=None if seen.static is None else seen.static.clone(memory_format=torch.contiguous_format),
+    )
+
+
+def check_prediction(prediction: Any, problem: Problem, samples: int) -> Prediction:
+    """On the CPU, in float32, of the right shape and finite in every frame it claims."""
+    if not isinstance(prediction, Prediction):
+        raise TypeError(f"predict: expected a Prediction, got {type(prediction).__name__}")
+    video = tuple(problem.values.shape)
+    shape, frames = tuple(prediction.u.shape), prediction.frames
+    if shape[1:] != video or shape[0] not in (1, samples):
+        wanted = "1" if samples == 1 else f"{samples} or 1"
+        raise ValueError(f"predict: expected ({wanted}, {str(video)[1:]}, got {shape}")
+    if frames is not None and (not frames or list(frames) != sorted(set(frames) & set(range(video[1])))):
+        raise ValueError(f"predict: expected frames as increasing numbers below {video[1]}, got {frames}")
+    u = prediction.u.detach().to("cpu", torch.float32)
+    scored = u if frames is None else u[:, :, list(frames)]
+    bad = ~torch.isfinite(scored).flatten(2).all(2).all(0)  # (B,)
+    if bad.any():
+        raise ValueError(f"predict: NaN or infinity in {int(bad.sum())} of {len(bad)} trajectories")
+    return replace(prediction, u=u)
+
+
+def score_prediction(prediction: Prediction, truth: Trajectories, seen: Problem, dataset: Dataset) -> dict[str, Metric]:
+    """Every metric that applies, one number (or curve) per trajectory."""
+    from benchmark.scoring.metrics import score
+
+    return score(prediction, truth, seen, frame_names=dataset.frame_names)
