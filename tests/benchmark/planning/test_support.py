@@ -1,9 +1,9 @@
 """Who may be paired with whom, also where a plugin's task forgets to ask."""
 
-from tasks import observation as tasks
 from benchmark.core import Task
 from benchmark.planning.support import scored_length, task_unsupported, unsupported
 from methods.persistence import Persistence
+from tasks import observation as tasks
 from tests.methods.heat import HeatDataset
 
 SHORT, LONG = HeatDataset.small(frames=4), HeatDataset.small(frames=4, long_frames=8)
