@@ -17,22 +17,21 @@ import torch
 from torch import Tensor, nn
 
 from benchmark.core import Dataset, Grid, Problem, Task, TrajectorySet
-from methods import fno
 from methods.blocks.conditioning import Shape, coordinate_channels, coordinates
-from methods.blocks.diffusion.edm import stratified
 from methods.blocks.learned import Learned, channels_first
+from methods.blocks.networks.fourier import Architecture, operator
 from methods.blocks.normaliser import SIGMA_DATA
 from methods.blocks.training.budget import LAPTOP_SECONDS, Training
 from methods.blocks.training.examples import Clip, Clips
 from methods.blocks.training.optimiser import Optimiser
-from methods.blocks.training.streams import draw_noise
+from methods.blocks.training.streams import draw_noise, stratified
 
 
 @dataclass(frozen=True)
 class Settings:
     """Defaults: the authors' code for Navier-Stokes with a given first frame."""
 
-    architecture: fno.Architecture = fno.Architecture("3d", width=32, modes=16, time_modes=16, layers=2, projection=8)
+    architecture: Architecture = Architecture("3d", width=32, modes=16, time_modes=16, layers=2, projection=8)
     precondition: bool = False  # ours: v = c_skip x + c_out F(c_in x), as if data and noise were alike
     steps: int = 200  # N
     repeats: int = 5  # M
@@ -61,7 +60,7 @@ class Settings:
 
 
 LAPTOP = Settings(
-    fno.Architecture("2d", width=48, modes=16, layers=4, projection=2),
+    Architecture("2d", width=48, modes=16, layers=4, projection=2),
     precondition=True,
     steps=40,
     repeats=10,
@@ -77,7 +76,7 @@ LAPTOP = Settings(
 )
 SMOKE = replace(
     LAPTOP,
-    architecture=fno.Architecture("2d", width=16, modes=8, layers=2, projection=2),
+    architecture=Architecture("2d", width=16, modes=8, layers=2, projection=2),
     steps=2,
     training=Training(
         steps=100, batch=16, optimiser=Optimiser(lr=1e-2, warmup=5), ema=0.9, validations=2, precision="32-true"
@@ -92,13 +91,13 @@ class VelocityNet(nn.Module):
     Frames are channels (form 2d), or time is a third axis (3d).
     """
 
-    def __init__(self, channels: int, fields: int, grid: Grid, architecture: fno.Architecture, precondition: bool):
+    def __init__(self, channels: int, fields: int, grid: Grid, architecture: Architecture, precondition: bool):
         super().__init__()
         self.frames, self.precondition = len(grid.times), precondition
         self.volume = architecture.form == "3d"
         inputs, frames = (channels, self.frames) if self.volume else (channels * self.frames, None)
         outputs, place = inputs, int(self.volume)  # in three dimensions each frame is told which one it is
-        self.operator = fno.operator(architecture, grid, inputs + fields + 1 + place, outputs, frames)
+        self.operator = operator(architecture, grid, inputs + fields + 1 + place, outputs, frames)
 
     def forward(self, x: Tensor, t: Tensor, fields: Tensor) -> Tensor:
         t = t.to(x.dtype).reshape(-1, 1, 1, 1, 1)

@@ -5,13 +5,13 @@ import pytest
 import torch
 from torch import nn
 
-from methods import fno
+from methods.blocks.networks.fourier import Architecture
 from methods.eci import ECI, SMOKE, Settings, VelocityNet
 from tasks import observation as tasks
 from tests.methods.generative_case import comes_back, data, fit, keeps_its_promises, problem, quick
 
 QUICK = quick(SMOKE, steps=3, repeats=2)
-FORMS = {"2d": QUICK.architecture, "3d": fno.Architecture("3d", width=8, modes=8, time_modes=4, layers=1)}
+FORMS = {"2d": QUICK.architecture, "3d": Architecture("3d", width=8, modes=8, time_modes=4, layers=1)}
 
 
 @cache
@@ -127,4 +127,4 @@ def test_wrong_settings_are_refused():
     with pytest.raises(ValueError, match="steps and repeats"):
         Settings(repeats=0)
     with pytest.raises(ValueError, match="recurrent"):
-        Settings(architecture=fno.Architecture("recurrent"))
+        Settings(architecture=Architecture("recurrent"))

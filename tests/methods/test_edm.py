@@ -19,8 +19,8 @@ from methods.blocks.diffusion.edm import (
     precondition,
     quantile,
     sample,
-    stratified,
 )
+from methods.blocks.training.streams import stratified
 
 MEAN, STD = 0.3, 0.5
 

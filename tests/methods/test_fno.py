@@ -11,8 +11,9 @@ from benchmark.core import Run
 from benchmark.planning.registry import registry
 from methods.blocks.conditioning import Conditioning, ObservedFrames, Shape
 from methods.blocks.learned import count
+from methods.blocks.networks.fourier import Architecture, operator
 from methods.blocks.training.checkpoint import load_weights, tensors
-from methods.fno import FNO, SMOKE, Architecture, OneShot, Recurrent, SpaceTime, operator
+from methods.fno import FNO, SMOKE, OneShot, Recurrent, SpaceTime
 from tasks import observation as tasks
 from tests.methods.heat import HeatDataset
 from tests.methods.small import generators, load, planned
@@ -126,7 +127,7 @@ def test_weights_are_tensors_only_and_complex_ones_count_twice():
 def test_the_import_leaves_the_warning_filters_alone():
     code = (
         "import warnings; before = list(warnings.filters)\n"
-        "from methods.fno import _import_fno; import sys; assert 'neuralop' not in sys.modules\n"
+        "from methods.blocks.networks.fourier import _import_fno; import sys; assert 'neuralop' not in sys.modules\n"
         "before = list(warnings.filters); _import_fno(); assert warnings.filters == before, warnings.filters"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)

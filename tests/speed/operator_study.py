@@ -13,8 +13,9 @@ from tabulate import tabulate
 
 from benchmark.core import Run, Trajectories
 from benchmark.planning.registry import registry
+from methods.blocks.networks.fourier import Architecture
 from methods.blocks.regression import relative_l2
-from methods.fno import FNO, SMOKE, Architecture
+from methods.fno import FNO, SMOKE
 from tasks.observation import FWD_FULL
 from tests.methods.small import generators, load
 from tests.speed.measure import parser, sized

@@ -17,6 +17,8 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from methods.blocks.training.streams import stratified
+
 Denoise = Callable[[Tensor, Tensor], Tensor]  # x (B, ...), sigma () or (B,) -> an estimate of x_0 (B, ...)
 Evaluate = Callable[[Tensor, float], Tensor]  # the same for a sampler: sigma a number
 
@@ -112,13 +114,6 @@ def append_dims(value: Tensor, x: Tensor) -> Tensor:
 
 
 # -- training ----------------------------------------------------------------------------------------------------------
-
-
-def stratified(count: int, generator: torch.Generator) -> Tensor:
-    """One uniform draw from each of `count` equal parts of (0, 1), in random order: (count,) float64."""
-    draws = torch.rand(count, generator=generator, device=generator.device, dtype=torch.float64)
-    order = torch.randperm(count, generator=generator, device=generator.device)
-    return ((order + draws) / count).clamp(1e-12, 1 - 1e-12)
 
 
 def noise_levels(edm: Edm, count: int, generator: torch.Generator) -> Tensor:

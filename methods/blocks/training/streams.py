@@ -37,3 +37,10 @@ def generator(*path: int) -> torch.Generator:
 def draw_noise(shape: Sequence[int], generators: Sequence[torch.Generator], device: Any) -> Tensor:
     """Standard normal (B, *shape), each element from its own generator."""
     return torch.stack([torch.randn(*shape, generator=g) for g in generators]).to(device)
+
+
+def stratified(count: int, generator: torch.Generator) -> Tensor:
+    """One uniform draw from each of `count` equal parts of (0, 1), in random order: (count,) float64."""
+    draws = torch.rand(count, generator=generator, device=generator.device, dtype=torch.float64)
+    order = torch.randperm(count, generator=generator, device=generator.device)
+    return ((order + draws) / count).clamp(1e-12, 1 - 1e-12)
