@@ -1,4 +1,4 @@
-"""Fills the store: one single-threaded worker a core, tile by tile, resumable.
+"""Fills the store: one single-threaded worker per core, tile by tile, resumable.
 
 Trajectories are small and the solvers bound by memory traffic, so that two processes with one thread each beat one with
 two. A set that takes less time than starting a worker is made in place.

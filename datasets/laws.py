@@ -1,4 +1,4 @@
-"""What physics says about stored frames alone: one number a trajectory and law, with the bound it must stay under.
+"""What physics says about stored frames alone: one number per trajectory and law, with the bound it must stay under.
 
 vorticity    zero mean;  d/dt <w^2>/2 = -nu <|grad w|^2> - drag <w^2> + <f w>
 wave         from rest, int |grad u|^2 never exceeds its first value (the rest is kinetic, or left through the walls)

@@ -1,4 +1,4 @@
-"""Where a split lies on disk and what is in its file: one HDF5 file a split, in The Well's layout.
+"""Where a split lies on disk and what is in its file: one HDF5 file per split, in The Well's layout.
 
     <root>/<dataset>/<resolution>-<recipe hash>/{train,valid,test}.hdf5
 

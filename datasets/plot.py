@@ -1,4 +1,4 @@
-"""Pictures of trajectories: film strips, one row a trajectory, with the colours its field calls for."""
+"""Pictures of trajectories: film strips, one row per trajectory, with the colours its field calls for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COLOURS = {"allen_cahn": PHASES}
 
 
 def film_strips(dataset: Dataset, trajectories: Trajectories, path: Path, frames: int = 8) -> None:
-    """At most `frames` frames a row, evenly spread; a static field comes first. x runs down, y to the right."""
+    """At most `frames` frames per row, evenly spread; a static field comes first. x runs down, y to the right."""
     from matplotlib.figure import Figure
 
     u = trajectories.u[..., 0].numpy()  # (B, T, H, W)

@@ -1,4 +1,4 @@
-"""Seeded draws: one generator a trajectory, and Gaussian random fields.
+"""Seeded draws: one generator per trajectory, and Gaussian random fields.
 
 All draws are made on the CPU in float64, so that a trajectory is the same on every device and in every batch.
 """

@@ -113,7 +113,7 @@ def open_checked(path: Path) -> h5py.File:
 def open_split(dataset: Dataset, split: Split, root: Path, *, frames: int | None = None) -> StoredTrajectories:
     """The stored trajectories of a split, `frames` frames each (default: the profile's).
 
-    An official set may have fewer runs, and fewer frames a trajectory, than the profile: then it gives what it has.
+    An official set may have fewer runs, and fewer frames per trajectory, than the profile: then it gives what it has.
     """
     path, layout = split_path(dataset, split, root), dataset.layout(split)
     frames = frames or dataset.sizes.frames

@@ -28,7 +28,7 @@ from methods.blocks.training.examples import Observations, Observed
 from methods.blocks.training.optimiser import Optimiser
 
 KERNEL = 5
-BOTTOM = 8  # points an axis where the convolutions of the branch end
+BOTTOM = 8  # points per axis where the convolutions of the branch end
 
 
 @dataclass(frozen=True)

@@ -59,9 +59,9 @@ class Observation(Task):
         return mask.view(-1, h, w)
 
     def observe(self, trajectories: Trajectories, generators: Sequence[Generator]) -> Problem:
-        """What a method sees of each trajectory, one generator a trajectory."""
+        """What a method sees of each trajectory, one generator per trajectory."""
         if len(generators) != len(trajectories):
-            raise ValueError(f"generators: expected {len(trajectories)}, one a trajectory, got {len(generators)}")
+            raise ValueError(f"generators: expected {len(trajectories)}, one per trajectory, got {len(generators)}")
         u = trajectories.u
         mask = torch.stack([self.mask(trajectories.grid, g) for g in generators]).to(u.device)
         mask = mask[..., None].expand_as(u).clone()  # (B, T, H, W, C)

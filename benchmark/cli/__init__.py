@@ -1,4 +1,4 @@
-"""The command line: one file a verb, each with `add(subparsers)` and `execute(arguments) -> exit code`.
+"""The command line: one file per verb, each with `add(subparsers)` and `execute(arguments) -> exit code`.
 
 Exit codes: 0 all fine, 1 something failed, 2 usage, 130 interrupted. Messages and progress go to stderr; with --json
 one JSON document, and nothing else, goes to stdout. Verbs import what they need inside `execute`, so that `list` is

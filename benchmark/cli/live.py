@@ -72,5 +72,5 @@ def outcome(record: Record | None) -> str:
     error, cost = record.headline, record.cost
     return (
         f"rel_l2 {error.mean:.3g} % [{error.low:.3g}, {error.high:.3g}], fit {cost['fit_seconds']:.1f} s, "
-        f"predict {cost['predict_seconds']:.3g} s a trajectory"
+        f"predict {cost['predict_seconds']:.3g} s per trajectory"
     )

@@ -44,7 +44,7 @@ def add(verbs: argparse._SubParsersAction) -> None:
     )
     parser.add_argument("--profile", default=None, metavar="P", help="smoke, laptop or paper (default: laptop)")
     parser.add_argument("--seed", action="append", default=None, metavar="N", help="one or more seeds (default: 0)")
-    parser.add_argument("--samples", type=int, default=None, metavar="S", help="samples a trajectory (default: 1)")
+    parser.add_argument("--samples", type=int, default=None, metavar="S", help="samples per trajectory (default: 1)")
     parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:1, ... (default: cuda if there is one)")
     parser.add_argument("--config", type=Path, metavar="FILE", help="settings to change, as YAML")
     parser.add_argument("--output", type=Path, default=Path("results"), metavar="DIR", help="default: results/")

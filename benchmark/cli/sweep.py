@@ -31,7 +31,7 @@ def add(verbs: argparse._SubParsersAction) -> None:
     )
     parser.add_argument("--limit", type=int, default=8, metavar="N", help="trajectories of `valid` (default: 8)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of fit and prediction (default: 0)")
-    parser.add_argument("--samples", type=int, default=1, metavar="S", help="samples a trajectory (default: 1)")
+    parser.add_argument("--samples", type=int, default=1, metavar="S", help="samples per trajectory (default: 1)")
     parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:1, ... (default: cuda if there is one)")
     parser.add_argument("--config", type=Path, metavar="FILE", help="settings of the fit to change, as YAML")
     parser.add_argument(

@@ -74,7 +74,7 @@ class Dataset(ABC):
         return self.frame_names is not None
 
     def layout(self, split: Split) -> Layout:
-        """One run a trajectory; test runs are long enough for the long-range task."""
+        """One run per trajectory; test runs are long enough for the long-range task."""
         frames = self.sizes.frames
         if split == "test" and self.sizes.long_frames:
             frames = self.sizes.long_frames

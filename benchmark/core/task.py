@@ -34,7 +34,7 @@ class Task(ABC):
 
     @abstractmethod
     def observe(self, trajectories: Trajectories, generators: Sequence[torch.Generator]) -> Problem:
-        """What a method sees of each trajectory, one generator a trajectory."""
+        """What a method sees of each trajectory, one generator per trajectory."""
 
     def unsupported(self, dataset: Dataset) -> str | None:
         """Why this task makes no sense on a dataset, or None. Planning asks whether it has long trajectories."""

@@ -10,7 +10,7 @@
     collect   files -> records                          text      words and numbers every format shares
     entries   seeds -> one number or a state            markdown, latex, page (html), tidy (csv, json)
     columns   methods side by side: who is best
-    overview  ranks and costs, one line a method
+    overview  ranks and costs, one line per method
     board     all of it together
 """
 

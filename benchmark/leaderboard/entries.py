@@ -27,7 +27,7 @@ class Entry:
     mean: float | None = None
     low: float | None = None
     high: float | None = None
-    values: tuple[float, ...] = ()  # one a trajectory, mean over seeds
+    values: tuple[float, ...] = ()  # one per trajectory, mean over seeds
     ranked: bool = False  # scored on the same frames of the same trajectories as the rest of the column
 
 

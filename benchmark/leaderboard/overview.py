@@ -1,4 +1,4 @@
-"""One line a method: what is done, how it ranks where a ranking is fair, and what it costs.
+"""One line per method: what is done, how it ranks where a ranking is fair, and what it costs.
 
 Ranks and ratios of a block (references, learned methods) use only the columns in which every method of the block that
 has any ranked number has one:

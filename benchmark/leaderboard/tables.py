@@ -76,7 +76,7 @@ def _emphasis(column: Column, method: str) -> str:
 
 def _sizes(columns: Sequence[Column]) -> list[str]:
     sizes = sorted({column.basis.trajectories for column in columns if column.basis})
-    return [f"Test trajectories a cell: {', '.join(map(str, sizes))}."] if sizes else []
+    return [f"Test trajectories per cell: {', '.join(map(str, sizes))}."] if sizes else []
 
 
 def _left_out(columns: Sequence[Column]) -> list[str]:

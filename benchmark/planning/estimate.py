@@ -18,7 +18,7 @@ from benchmark.records.cell import Cell
 from benchmark.records.files import read_record
 from benchmark.records.record import Record, RecordError
 
-BUDGET = {"smoke": 10.0, "laptop": 600.0}  # seconds a cell, fit and score, on 2 cores; `paper` has none
+BUDGET = {"smoke": 10.0, "laptop": 600.0}  # seconds per cell, fit and score, on 2 cores; `paper` has none
 BYTES = 4  # float32
 
 

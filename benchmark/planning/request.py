@@ -29,7 +29,7 @@ class Request:
     runs: Path = Path("runs")
     data: Path = Path("data")
     jobs: int = 1
-    time_limit: float | None = None  # seconds a cell
+    time_limit: float | None = None  # seconds per cell
     limit: int | None = None  # test trajectories
     overwrite: bool = False
     mask_seed: int = 0

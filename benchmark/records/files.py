@@ -1,4 +1,4 @@
-"""Records on disk: one JSON file a cell, written whole or not at all.
+"""Records on disk: one JSON file per cell, written whole or not at all.
 
     results/<profile>/<dataset>/<task>/<method>-s<seed>.json
 

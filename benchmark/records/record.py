@@ -52,7 +52,7 @@ class About:
 
 @dataclass(frozen=True)
 class MetricScore:
-    """Mean over test trajectories, the bounds of its 95 % bootstrap interval, and one value a trajectory."""
+    """Mean over test trajectories, the bounds of its 95 % bootstrap interval, and one value per trajectory."""
 
     unit: str
     mean: Numbers

@@ -1,4 +1,4 @@
-"""Running a plan: one worker process a job slot, many cells a worker.
+"""Running a plan: one worker process per job slot, many cells per worker.
 
 A cell that exceeds its time limit, runs out of memory or crashes costs its worker; the worker is replaced, the record
 says what happened, and the other cells go on. Workers lead process groups of their own: the terminal's Ctrl-C reaches

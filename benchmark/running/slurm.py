@@ -1,4 +1,4 @@
-"""Cells as cluster jobs: one submitit job a cell, each running the same code as a local run.
+"""Cells as cluster jobs: one submitit job per cell, each running the same code as a local run.
 
 Records and fits lie in folders that all nodes share, so locks, resume and states work as they do locally, and a job
 that dies takes no other with it. `--cluster file.yaml` holds the parameters for submitit, for example

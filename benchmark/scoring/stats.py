@@ -59,7 +59,7 @@ def hierarchical_interval(
     """
     rows = [_checked("values_by_seed", values) for values in values_by_seed]
     if len({len(row) for row in rows}) != 1:
-        raise ValueError(f"values_by_seed: expected equally many trajectories a seed, got {[len(r) for r in rows]}")
+        raise ValueError(f"values_by_seed: expected equally many trajectories per seed, got {[len(r) for r in rows]}")
     x = np.stack(rows)  # (seeds, n)
     seeds = _weights(len(x), resamples, seed + 1)  # another stream than the trajectories'
     trajectories = _weights(x.shape[1], resamples, seed)

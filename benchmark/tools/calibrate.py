@@ -28,7 +28,7 @@ Progress = Callable[[str, int, int], None]
 def calibration(
     small: Dataset, large: Dataset, root: Path, test: int, progress: Progress | None = None
 ) -> list[dict[str, Any]]:
-    """One row a figure: the errors in percent, their ratio, and whether it is within the factor."""
+    """One row per figure: the errors in percent, their ratio, and whether it is within the factor."""
     known = registry()
     rows = []
     for method, task in FIGURES:

@@ -47,7 +47,7 @@ class ImportSettings:
     test: int | None = None
     valid: int | None = None
     test_stride: int | None = None  # Kolmogorov: frames between test clips; None: the profile's number of them, evenly
-    limit: int | None = None  # samples a split at most; None: all
+    limit: int | None = None  # samples per split at most; None: all
 
     def __post_init__(self) -> None:
         lowest = {"first_frame": 0, "test": 1, "valid": 1, "test_stride": 1, "limit": 1}

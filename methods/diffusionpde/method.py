@@ -34,7 +34,7 @@ ADJACENT, ENDS = 0, 1  # labels
 
 @dataclass(frozen=True)
 class Plan:
-    """A guided sampling: of n fields or pairs a trajectory."""
+    """A guided sampling: of n fields or pairs per trajectory."""
 
     shape: tuple[int, ...]  # (n, ...) of one trajectory's noise
     denoise: Denoise

@@ -32,7 +32,7 @@ def small(kind: type[Dataset], frames: int = 20, valid: int = 2, test: int = 3, 
 
 
 def kolmogorov(test: int = 10, long_frames: int = 16) -> Dataset:
-    """Runs of 24 frames, clips of 4: 21 training clips a run."""
+    """Runs of 24 frames, clips of 4: 21 training clips per run."""
     return Kolmogorov(
         replace(
             Kolmogorov.profiles["paper"],

@@ -1,10 +1,10 @@
 """Trajectories a second against exponax, both on all cores: `python -m tests.speed.peers --peer PYTHON`.
 
 PYTHON is the interpreter of an environment with exponax (`pip install exponax`); it is no dependency of ours. Both
-sides use one single-threaded process a core, take turns, and are compared at equal accuracy: the error against their
+sides use one single-threaded process per core, take turns, and are compared at equal accuracy: the error against their
 own scheme with a quarter of the time step.
 
-    navier_stokes  64^2, T = 1, 20 frames, decaying: IFRK4 with one step a frame against ETDRK2 with 100 steps
+    navier_stokes  64^2, T = 1, 20 frames, decaying: IFRK4 with one step per frame against ETDRK2 with 100 steps
     kolmogorov     64^2, Re = 200, 5 time units: IFRK4 and ETDRK4, both with dt = 1/64
 """
 
@@ -82,7 +82,7 @@ print(json.dumps({"seconds": sorted(times)[len(times) // 2], "error": float(jnp.
 
 
 def measure(python: str, program: str, case: str, batch: int, rounds: int) -> tuple[float, float]:
-    """Trajectories a second of one process a core at the same time, and the error."""
+    """Trajectories per second of one process per core at the same time, and the error."""
     cores = sorted(os.sched_getaffinity(0))
     environment = os.environ | {"OMP_NUM_THREADS": "1", "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(Path.cwd())}
     command = [python, "-c", program, case, str(batch), str(rounds)]

@@ -121,5 +121,5 @@ def test_bad_settings_are_refused(setting, message):
 
 
 def test_one_generator_a_trajectory():
-    with pytest.raises(ValueError, match="expected 3, one a trajectory, got 2"):
+    with pytest.raises(ValueError, match="expected 3, one per trajectory, got 2"):
         tasks.CONT_1.observe(trajectories(), generators(2))

@@ -25,7 +25,7 @@ class Batches(Protocol):
 
 
 class ShuffledBatches:
-    """`size` trajectories a step (of all processes together); every pass over the set has an order of its own."""
+    """`size` trajectories per step (of all processes together); every pass over the set has an order of its own."""
 
     def __init__(self, train: TrajectorySet, size: int, seed: int):
         if size < 1 or not len(train):

@@ -33,7 +33,7 @@ class Training:
 
     steps: int = 50_000
     seconds: float | None = None  # a wall-clock budget instead of `steps`
-    batch: int = 48  # trajectories a step, of all devices together: the size of `ShuffledBatches`
+    batch: int = 48  # trajectories per step, of all devices together: the size of `ShuffledBatches`
     optimiser: Optimiser = Optimiser()
     ema: float = 0.9999  # open (HDiT); 0: no average
     ema_power: float = 0.75  # open (HDiT)
@@ -54,7 +54,7 @@ class Training:
         return progress.steps / self.steps if self.seconds is None else progress.seconds / self.seconds
 
     def room(self, progress: Progress, pace: float) -> int:
-        """Steps up to the next validation, or with a time budget about to the end, at `pace` seconds a step."""
+        """Steps up to the next validation, or with a time budget about to the end, at `pace` seconds per step."""
         if self.seconds is not None:
             return math.ceil((self.seconds - progress.seconds) / pace)
         parts = max(1, self.validations)

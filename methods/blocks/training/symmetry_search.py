@@ -19,7 +19,7 @@ from benchmark.core import Trajectories, TrajectorySet
 from methods.blocks.statistics import pieces
 from methods.blocks.training.symmetry import Symmetries, Symmetry
 
-COARSE = 32  # points an axis, at most, on which the equation is tried
+COARSE = 32  # points per axis, at most, on which the equation is tried
 EXACT = 1e-6  # of the size of the equation's terms
 ALIKE = 3.0  # times the difference between two halves of the set
 TRAJECTORIES = 512  # whose statistics are compared

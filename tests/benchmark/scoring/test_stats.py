@@ -64,7 +64,7 @@ def test_constant_seeds_leave_only_seed_variation():
 
 
 def test_seeds_need_the_same_trajectories():
-    with pytest.raises(ValueError, match=r"equally many trajectories a seed, got \[2, 3\]"):
+    with pytest.raises(ValueError, match=r"equally many trajectories per seed, got \[2, 3\]"):
         hierarchical_interval([[1.0, 2.0], [1.0, 2.0, 3.0]])
 
 
