@@ -1,4 +1,4 @@
-"""One cell from names to record: prepare data, fit, observe, predict, score (the four in `evaluate`), record."""
+"""One cell from names to record: prepare data; fit, observe, predict, score, which is `evaluate`; record."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ def question_of(cell: Resolved, context: RunContext) -> Question:
     return Question(
         cell.dataset,
         task,
-        MaskNames(cell.cell.dataset, cell.cell.task, request.mask_seed, task.masks),
-        lambda: _test_trajectories(cell, context),
-        cell.cell.seed,
-        request.samples,
-        context.device,
-        context.progress,
+        masks=MaskNames(cell.cell.dataset, cell.cell.task, request.mask_seed, task.masks),
+        truth=lambda: _test_trajectories(cell, context),
+        seed=cell.cell.seed,
+        samples=request.samples,
+        device=context.device,
+        progress=context.progress,
     )
 
 

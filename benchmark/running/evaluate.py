@@ -86,7 +86,7 @@ def evaluate(question: Question, fitted: Callable[[], Fitted]) -> Evaluation:
     cost = fit.cost if fit else method.cost()
     remark = method.remark(question.task, question.dataset)
     count = len(problem)
-    del method, problem, raw
+    del method, problem, raw  # the truth comes into memory next
     question.progress("score", 0.0)
     truth, seen = observe(question)
     metrics = score_prediction(prediction, truth, seen, question.dataset)
