@@ -3,8 +3,8 @@
 Overrides are a flat dict of dotted keys, `{"optimiser.lr": 0.001}`. A key that is no field is refused with the nearest
 name, a value that does not fit the field's type with what was expected.
 
-Values are matched by hand: pydantic takes `true` for an integer where it is lax, and refuses `1e-3`, which YAML reads as
-text, where it is strict.
+Values are matched by hand: pydantic takes `true` for an integer where it is lax, and refuses `1e-3`, which YAML reads
+as text, where it is strict.
 """
 
 from __future__ import annotations

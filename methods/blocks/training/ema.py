@@ -13,8 +13,8 @@ class Ema:
     """w_ema <- d w_ema + (1 - d) w  with  d = min(decay, 1 - (1 + step)^-power).
 
     The warm-up by `power` forgets the first, untrained weights; decay 0 keeps the last weights themselves.
-    (torch's `AveragedModel` counts its steps in a tensor, and a decay that depends on them would make a GPU wait for the
-    host at each one; the averaging itself is torch's.)
+    (torch's `AveragedModel` counts its steps in a tensor: a decay that depends on them would make a GPU wait at each.
+    The averaging itself is torch's.)
     """
 
     def __init__(self, model: nn.Module, decay: float, power: float):

@@ -62,7 +62,7 @@ def mean(values):
 
 
 def ran(cell, request):
-    return mean(run_cell(cell, context(request))["metrics"]["rel_l2"]["values"])
+    return mean(run_cell(cell, context(request)).headline.values)
 
 
 @pytest.mark.parametrize("task", ["cont_3", "inv_partial"])
