@@ -25,7 +25,8 @@ Evaluate = Callable[[Tensor, float], Tensor]  # the same for a sampler: sigma a 
 
 @dataclass(frozen=True)
 class Edm:
-    """What the papers call EDM, as one value; the defaults are Karras et al.'s, `HDIT` is Crowson et al.'s.
+    """What the papers call EDM, as one value; the defaults are Karras et al.'s; the law `cosine` and the
+    weight `soft_min_snr` are Crowson et al.'s (HDiT).
 
     The paper of this suite names the framework but none of these numbers.
     """
@@ -65,15 +66,6 @@ class Edm:
 
 SAMPLING = ("edm.sampler", "edm.steps", "edm.sigma_min", "edm.sigma_max", "edm.rho")  # no part of the training
 EDM = Edm()
-HDIT = Edm(
-    law="cosine",
-    cosine_size=128,
-    weight="soft_min_snr",
-    sampler="dpmpp_2m",
-    steps=50,
-    sigma_min=1e-2,
-    sigma_max=160.0,
-)
 
 
 # -- the denoiser ------------------------------------------------------------------------------------------------------
