@@ -6,7 +6,7 @@
     long_range   the first frame, of a trajectory longer than those in the training set
 
 A steady problem stores its fields as frames, so "forward" is coefficient -> solution. A task draws its mask first and
-its noise after that, so a noisy task has the same sensors as the clean one.
+its noise after that, so that `--set task.noise=0.1` keeps the sensors; a task of another name has others.
 """
 
 from __future__ import annotations

@@ -104,10 +104,10 @@ def _data(root: Path) -> dict[str, Any]:
 
 
 def _plugins() -> list[str]:
-    from benchmark.planning.registry import registry
+    from benchmark.planning.registry import SUITE, registry
 
     known = registry()
-    foreign = [f"{kind[:-1]} {name} from {o}" for (kind, name), o in known.origin.items() if o != "the suite"]
+    foreign = [f"{kind[:-1]} {name} from {o}" for (kind, name), o in known.origin.items() if o != SUITE]
     return foreign + [f"BROKEN {plugin}: {reason}" for plugin, reason in known.broken.items()]
 
 

@@ -17,6 +17,7 @@ from typing import Any
 from benchmark.errors import UserError
 
 KINDS = ("methods", "tasks", "datasets")
+SUITE = "the suite"  # the origin of built-in names
 
 
 class UnknownName(UserError):
@@ -141,7 +142,7 @@ def registry(plugins: Iterable[Path] = ()) -> Registry:
     result = Registry()
     for kind, table in (("methods", methods.METHODS), ("tasks", tasks.TASKS), ("datasets", datasets.DATASETS)):
         for name, target in table.items():
-            result.add(kind, name, target, "the suite")
+            result.add(kind, name, target, SUITE)
     result.add_entry_points()
     for path in plugins:
         result.add_file(Path(path))

@@ -1,20 +1,21 @@
 """A cell's names made real: the method class, the task, the dataset, their settings, and the key of the result.
 
-The key is the digest of everything that can move the numbers: settings and versions of method, dataset and task, the
-data itself, the scorer, the number of samples and test trajectories, the mask seed. Equal keys, equal numbers.
+The key is the digest of what can move the numbers: the settings of method, dataset and task, the versions of method,
+dataset and scorer, the data itself, a plugin's tasks that a fit learns from, the number of samples and test
+trajectories, the mask seed. The code of a task has no version: a changed law of noise needs a setting of its own.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmark.core import Dataset, Method, Split, Task
 from benchmark.errors import UserError
-from benchmark.planning.registry import PluginError, Registry, near, registry
+from benchmark.planning.registry import SUITE, PluginError, Registry, near, registry
 from benchmark.planning.request import Request
 from benchmark.planning.settings import SettingsError, has, keys, resolve, without
 from benchmark.planning.support import scored_length, unsupported
@@ -163,7 +164,9 @@ class Resolver:
         }
         return Resolved(
             cell, method, settings, task, dataset, tasks,
-            identity=common | {"task": _plain_task(task), "evaluation": self._evaluation(dataset, settings)},
+            identity=common
+            | {"task": _plain_task(task), "evaluation": self._evaluation(dataset, settings)}
+            | self._added_training(task, tasks),
             fit_identity=_fit_identity(common, method, cell, {t.name: _plain_task(t) for t in tasks}),
             unsupported=reason,
         )  # fmt: skip
@@ -173,6 +176,11 @@ class Resolver:
         tasks = (_try(self.task, name) for name in self.registry.names("tasks"))
         wanted = (task for task in tasks if task is not None and task.trains)
         return tuple(task for task in wanted if not unsupported(method, task, dataset))
+
+    def _added_training(self, task: Task, tasks: Sequence[Task]) -> dict[str, Any]:
+        """The suite's own training tasks follow from the cell; a plugin's change what a fit has learned."""
+        added = [t for t in tasks if t.name != task.name and self.registry.origin.get(("tasks", t.name)) != SUITE]
+        return {"training": {t.name: _plain_task(t) for t in added}} if added else {}
 
     def _evaluation(self, dataset: Dataset, settings: Any) -> dict[str, int]:
         """`--limit` and a method's setting `instances` both bound how many test trajectories are scored."""

@@ -247,3 +247,16 @@ def test_a_request_is_checked(tmp_path, change):
 
 def test_changes_lists_every_difference():
     assert list(changes({"a": 1, "b": {"c": 2}}, {"a": 1, "b": {"c": 3, "d": 4}})) == ["b.c: 2 -> 3", "b.d: None -> 4"]
+
+
+def test_a_task_of_a_plugin_that_trains_makes_records_of_dataset_fits_stale(tmp_path):
+    plugin = tmp_path / "more.py"
+    plugin.write_text(
+        "from tasks.observation import Observation\n"
+        "TASKS = {'cont_9': Observation('cont_9', 'continuous', 0.09, trains=True)}\n"
+    )
+    plain = toy_request(tmp_path, methods=("learn", "nearest"))
+    added = replace(plain, plugins=(*plain.plugins, plugin))
+    (learn, nearest), (learn_added, nearest_added) = plan(plain), plan(added)
+    assert learn.key != learn_added.key and learn.fit != learn_added.fit
+    assert nearest.key == nearest_added.key
