@@ -46,7 +46,7 @@ class Exact(nn.Module):
         super().__init__()
         self.m, self.calls = nn.Parameter(m), []
 
-    def forward(self, x, t, still):
+    def forward(self, x, t, fields):
         self.calls.append((x, float(t)))
         return (self.m - x) / (1 - t)
 

@@ -73,9 +73,9 @@ def of_shu():
 def of_eci():
     """The flow itself, dx/dt = v, by Euler's method."""
     method, seen, steps = fitted(ECI), problem(), 50
-    x, still = draw_noise(seen.values.shape[1:], generators(COUNT), "cpu"), method.still(seen, seen.values)
+    x, fields = draw_noise(seen.values.shape[1:], generators(COUNT), "cpu"), method.fields(seen, seen.values)
     for i in range(steps):
-        x = x + method.net_(x, torch.full((1,), i / steps), still) / steps
+        x = x + method.net_(x, torch.full((1,), i / steps), fields) / steps
     return SIGMA_DATA * x
 
 

@@ -136,7 +136,9 @@ def main() -> None:
     if arguments.child:
         return child(arguments.child[0], Path(arguments.child[1]))
     warn_if_busy()
-    with tempfile.TemporaryDirectory(dir=os.environ.get("BENCHMARK_DATA")) as folder:
+    root = Path(os.environ.get("BENCHMARK_DATA") or tempfile.gettempdir())
+    root.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=root) as folder:
         root = Path(folder)
         report(solver_rows() + generation_rows(root) + reader_rows(root) + memory_rows(root))
 
