@@ -17,10 +17,10 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor
 
-from benchmark.core import Dataset, Grid, Sizes, Split
+from benchmark.core import Dataset, Grid, Sizes, Split, keyed_generator
 from benchmark.core.equation import Equation
 from benchmark.core.operators import Derivative
-from datasets.random_fields import generator, uniform
+from datasets.random_fields import uniform
 
 REACTION = {"calibrated": 15100.0, "paper": 220.0**2}  # g2 at 128 points
 
@@ -113,7 +113,7 @@ class AllenCahn(Dataset):
     source = "Herde et al., Poseidon, NeurIPS 2024 (arXiv 2405.19101), dataset ACE"
     profiles = {
         "paper": PAPER,
-        "laptop": replace(PAPER, sizes=Sizes(32, 8, 1024, 32, 32), zoom=6.0),
+        "laptop": replace(PAPER, sizes=Sizes(32, 8, 4096, 32, 32), zoom=4.5),
         "smoke": replace(PAPER, sizes=Sizes(16, 4, 16, 4, 4), zoom=10.0),
     }
 
@@ -130,7 +130,9 @@ class AllenCahn(Dataset):
         self, split: Split, indices: Sequence[int], frames: int, device: Any, dtype: torch.dtype
     ) -> tuple[Tensor, None]:
         grid = self.grid(frames)
-        first = torch.stack([self._initial(grid, generator(self.name, self.settings.seed, split, i)) for i in indices])
+        first = torch.stack(
+            [self._initial(grid, keyed_generator(self.name, self.settings.seed, split, i)) for i in indices]
+        )
         return self.equation().solve(first.to(device, dtype)[..., None], None, grid), None
 
     def _initial(self, grid: Grid, g: torch.Generator) -> Tensor:

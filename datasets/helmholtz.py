@@ -15,10 +15,10 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from benchmark.core import Dataset, Grid, Sizes, Split
+from benchmark.core import Dataset, Grid, Sizes, Split, keyed_generator
 from benchmark.core.equation import Equation
 from benchmark.core.operators import Derivative
-from datasets.random_fields import generator, neumann_field
+from datasets.random_fields import neumann_field
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ class Helmholtz(Dataset):
     frame_names = ("a", "u")
     profiles = {
         "paper": PAPER,
-        "laptop": replace(PAPER, sizes=Sizes(32, 2, 1024, 32, 32), alpha=16.0, strength=240.0),
-        "smoke": replace(PAPER, sizes=Sizes(16, 2, 16, 4, 4), alpha=16.0, strength=240.0),
+        "laptop": replace(PAPER, sizes=Sizes(32, 2, 4096, 32, 32), alpha=3.0, strength=1.8),
+        "smoke": replace(PAPER, sizes=Sizes(16, 2, 16, 4, 4), alpha=4.0, strength=2.8),
     }
 
     def equation(self) -> HelmholtzEquation:
@@ -87,7 +87,8 @@ class Helmholtz(Dataset):
         inside = torch.zeros(grid.shape, dtype=torch.float64)
         inside[1:-1, 1:-1] = 1
         fields = [
-            neumann_field(s.sizes.resolution, s.alpha, s.tau, generator(self.name, s.seed, split, i)) for i in indices
+            neumann_field(s.sizes.resolution, s.alpha, s.tau, keyed_generator(self.name, s.seed, split, i))
+            for i in indices
         ]
         a = (s.strength * torch.stack(fields) * inside).to(device)
         return self.equation().solve(a[..., None], None, grid).to(dtype), None

@@ -16,8 +16,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from benchmark.core import Dataset, Grid, Layout, Sizes, Split
-from datasets.random_fields import generator, periodic_modes
+from benchmark.core import Dataset, Grid, Layout, Sizes, Split, keyed_generator
+from datasets.random_fields import periodic_modes
 from datasets.vorticity import VorticityEquation, VorticityFlow
 
 LENGTH = 2 * torch.pi
@@ -43,7 +43,7 @@ class Settings:
 PAPER = Settings(Sizes(256, 20, train=36 * 301, valid=16, test=100, long_frames=100))
 LAPTOP = replace(
     PAPER,
-    sizes=Sizes(32, 8, 1024, 32, 32, 40),
+    sizes=Sizes(32, 8, 4096, 32, 32, 40),
     reynolds=34.0,
     wavenumber=2,
     burn_in=20.0,
@@ -122,7 +122,8 @@ class Kolmogorov(Dataset):
         s, equation, coarse = self.settings, self.equation(), self._coarse()
         start = equation.flow(flow.n // 2, flow.dtype, flow.device) if coarse else flow
         modes = [
-            periodic_modes(start.cutoff, s.alpha, s.tau, 1.0, generator(self.name, s.seed, split, i)) for i in indices
+            periodic_modes(start.cutoff, s.alpha, s.tau, 1.0, keyed_generator(self.name, s.seed, split, i))
+            for i in indices
         ]
         w_hat = torch.stack(modes).to(flow.device, flow.dtype.to_complex())
         if not coarse:

@@ -31,7 +31,8 @@ class DataError(FileError):
 def recipe(dataset: Dataset) -> dict[str, Any]:
     settings = {k: v for k, v in asdict(dataset.settings).items() if k not in dataset.layout_settings}
     settings["sizes"] = {k: v for k, v in settings["sizes"].items() if k not in COUNTS}
-    return {"dataset": dataset.name, "version": dataset.version, "settings": settings}
+    code = {"code": dataset.code} if dataset.code else {}
+    return {"dataset": dataset.name, "version": dataset.version, "settings": settings, **code}
 
 
 def recipe_hash(dataset: Dataset) -> str:
@@ -125,6 +126,7 @@ def _reserve_raw(file: h5py.File, name: str, shape: tuple[int, ...], kind: Any) 
     plist.set_layout(h5py.h5d.CONTIGUOUS)
     plist.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
     plist.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+    plist.set_obj_track_times(False)  # the clock is no part of the content
     space = h5py.h5s.create_simple(shape)
     return h5py.Dataset(h5py.h5d.create(file.id, name.encode(), kind, space, dcpl=plist))
 

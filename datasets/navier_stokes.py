@@ -15,8 +15,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from benchmark.core import Dataset, Grid, Sizes, Split
-from datasets.random_fields import generator, periodic_modes
+from benchmark.core import Dataset, Grid, Sizes, Split, keyed_generator
+from datasets.random_fields import periodic_modes
 from datasets.vorticity import VorticityEquation
 
 
@@ -54,7 +54,7 @@ class NavierStokes(Dataset):
     channels = ("w",)
     profiles = {
         "paper": PAPER,
-        "laptop": replace(PAPER, sizes=Sizes(32, 8, 1024, 32, 32), alpha=7.5, strength=4.0),
+        "laptop": replace(PAPER, sizes=Sizes(32, 8, 4096, 32, 32), alpha=4.5, strength=4.0),
         "smoke": replace(PAPER, sizes=Sizes(16, 4, 16, 4, 4), alpha=10.0, strength=6.0),
     }
 
@@ -74,7 +74,7 @@ class NavierStokes(Dataset):
         s, equation = self.settings, self.equation()
         flow = equation.flow(s.sizes.resolution, dtype, device)
         modes = [
-            periodic_modes(flow.cutoff, s.alpha, s.tau, 2 * torch.pi, generator(self.name, s.seed, split, i))
+            periodic_modes(flow.cutoff, s.alpha, s.tau, 2 * torch.pi, keyed_generator(self.name, s.seed, split, i))
             for i in indices
         ]
         w_hat = (s.strength * torch.stack(modes)).to(device, dtype.to_complex())

@@ -1,21 +1,14 @@
-"""Seeded draws: one generator per trajectory, and Gaussian random fields.
+"""Uniform numbers and Gaussian random fields, from the generator of a trajectory.
 
 All draws are made on the CPU in float64, so that a trajectory is the same on every device and in every batch.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
-
-
-def generator(*key: object) -> torch.Generator:
-    """A generator that depends on the key's words alone, e.g. ("navier_stokes", seed, "train", 17)."""
-    digest = hashlib.sha256("/".join(map(str, key)).encode()).digest()
-    return torch.Generator().manual_seed(int.from_bytes(digest[:8], "big") >> 1)
 
 
 def uniform(low: float, high: float, size: Sequence[int], g: torch.Generator) -> Tensor:

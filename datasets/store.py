@@ -51,6 +51,10 @@ class StoredTrajectories:
             static=torch.stack(static, dim=-1) if static else None,
         )
 
+    def runs(self, count: int) -> list[int]:
+        """The run that each of the first `count` clips is cut out of; clips of one run are not independent."""
+        return [i // self.clips for i in range(count)]
+
     def _number(self, index: int | Tensor) -> int:
         i = int(index)
         if not -self.count <= i < self.count:

@@ -21,10 +21,10 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor
 
-from benchmark.core import Dataset, Grid, Sizes, Split
+from benchmark.core import Dataset, Grid, Sizes, Split, keyed_generator
 from benchmark.core.equation import Equation
 from benchmark.core.operators import Derivative
-from datasets.random_fields import generator, uniform
+from datasets.random_fields import uniform
 
 WIDTH = {"calibrated": 0.5, "paper": 1.0}  # sigma of a pulse = WIDTH * s, s uniform in `widths`
 SPEED_FACTOR = {"calibrated": 2.3e-4, "paper": 2.47e-4}  # effective speed = factor * c
@@ -119,7 +119,7 @@ class WaveLayer(Dataset):
     static_names = ("c",)
     profiles = {
         "paper": PAPER,
-        "laptop": replace(PAPER, sizes=Sizes(32, 8, 1024, 32, 32), width_scale=3.0),
+        "laptop": replace(PAPER, sizes=Sizes(32, 8, 4096, 32, 32), width_scale=4.25),
         "smoke": replace(PAPER, sizes=Sizes(16, 4, 16, 4, 4), width_scale=4.0),
     }
 
@@ -137,7 +137,7 @@ class WaveLayer(Dataset):
     ) -> tuple[Tensor, Tensor]:
         s, grid = self.settings, self.grid(frames + self.settings.first_frame)
         start = replace(grid, times=tuple(t - grid.times[0] for t in grid.times))
-        drawn = [self._draw(grid, generator(self.name, s.seed, split, i)) for i in indices]
+        drawn = [self._draw(grid, keyed_generator(self.name, s.seed, split, i)) for i in indices]
         u0, c = (torch.stack(fields).to(device, dtype)[..., None] for fields in zip(*drawn, strict=True))
         return self.equation().solve(u0, c, start)[:, s.first_frame :], c
 

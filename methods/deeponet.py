@@ -18,13 +18,20 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from benchmark.core import Dataset, Grid, Problem, Task, TrajectorySet
-from methods.blocks.conditioning import Conditioning, Shape, condition
+from benchmark.core import Dataset, Grid, Problem, Task
+from methods.blocks.conditioning import Conditioning, Shape
 from methods.blocks.learned import Learned
 from methods.blocks.networks.deepxde import deeponet
-from methods.blocks.regression import RegressionSettings, regress, relative_error, relative_l2, sparse_remark
-from methods.blocks.training.budget import LAPTOP_SECONDS, Training
-from methods.blocks.training.examples import Observations, Observed
+from methods.blocks.regression import (
+    RegressionSettings,
+    conditioning,
+    regress,
+    regression_error,
+    relative_l2,
+    sparse_remark,
+)
+from methods.blocks.training.budget import Training
+from methods.blocks.training.examples import Observed
 from methods.blocks.training.optimiser import Optimiser
 
 KERNEL = 5
@@ -63,27 +70,26 @@ SMOKE = Settings(
 )
 LAPTOP = Settings(
     training=Training(
-        seconds=LAPTOP_SECONDS,
+        steps=7000,
         batch=16,
         optimiser=Optimiser(lr=1e-3, betas=(0.9, 0.99), weight_decay=1e-4, schedule="cosine", warmup=50),
         ema=0.99,
         precision="32-true",
     ),
+    symmetries=True,
     architecture=Architecture(basis=256, filters=(64, 128), hidden=256, trunk=(128, 128, 128), harmonics=8),
     sites=256,
 )
 
 
 class DeepONet(Learned):
+    nearest = True
     stochastic = False
     source = "Lu et al., Learning nonlinear operators via DeepONet, Nature Machine Intelligence 3, 2021"
     profiles = {"smoke": SMOKE, "laptop": LAPTOP, "paper": Settings()}
 
     def remark(self, task: Task, dataset: Dataset) -> str | None:
         return sparse_remark(task)
-
-    def examples(self, train: TrajectorySet, tasks: Sequence[Task]) -> Observations:
-        return self.settings.examples(train, tasks)
 
     def network(self, shape: Shape) -> nn.Module:
         return BranchTrunk(self.settings.architecture, shape)
@@ -93,7 +99,7 @@ class DeepONet(Learned):
         problem, truth = batch.problem, batch.truth
         total = problem.grid.shape[0] * problem.grid.shape[1]
         sites = torch.randperm(total, generator=draws, device=draws.device)[: self.settings.sites]
-        known = condition(problem, self.shape_.observed, self.normaliser_)
+        known = conditioning(self, problem)
         change = network(known, sites)  # (B, T, C, n, 1)
         x = known.guess.flatten(3)[..., sites, None] + change
         values, mask, u = (v.flatten(2, 3)[:, :, sites, None] for v in (problem.values, problem.mask, truth.u))
@@ -103,13 +109,10 @@ class DeepONet(Learned):
 
     def errors(self, network: nn.Module, batch: Observed, draws: torch.Generator) -> Tensor:
         """On all sites."""
-        return relative_error(self.regress(network, batch.problem), batch)
+        return regression_error(self, network, batch)
 
     def answer(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
-        return self.regress(self.net_, problem)
-
-    def regress(self, network: nn.Module, problem: Problem) -> Tensor:
-        return regress(network, problem, self.shape_.observed, self.normaliser_)
+        return regress(self, self.net_, problem)
 
     def evaluations(self, problem: Problem) -> int:
         return 1

@@ -17,14 +17,14 @@ import torch
 from torch import Tensor, nn
 
 from benchmark.core import Dataset, Grid, Problem, Task, TrajectorySet
-from methods.blocks.conditioning import Shape, coordinate_channels, coordinates
-from methods.blocks.learned import Learned, channels_first
+from methods.blocks.conditioning import Shape
+from methods.blocks.learned import Learned
 from methods.blocks.networks.fourier import Architecture, operator
 from methods.blocks.normaliser import SIGMA_DATA
-from methods.blocks.training.budget import LAPTOP_SECONDS, Training
+from methods.blocks.training.batches import draw_noise, stratified
+from methods.blocks.training.budget import Training
 from methods.blocks.training.examples import Clip, Clips
 from methods.blocks.training.optimiser import Optimiser
-from methods.blocks.training.streams import draw_noise, stratified
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,8 @@ class Settings:
         ema=0.0,
         precision="32-true",
     )
+    symmetries: bool = False  # ours
+    coordinates: bool = True
     validation: int = 64  # ours; videos of `valid`, each with a fixed time and noise
     chunk: int = 32  # trajectories at once
 
@@ -66,8 +68,9 @@ LAPTOP = Settings(
     repeats=10,
     redraw=1,
     bound=2.5,
+    symmetries=True,
     training=Training(
-        seconds=LAPTOP_SECONDS,
+        steps=10_000,
         batch=8,
         optimiser=Optimiser(lr=4e-3, betas=(0.9, 0.99), weight_decay=0.0, schedule="cosine", warmup=50),
         ema=0.998,
@@ -78,6 +81,7 @@ SMOKE = replace(
     LAPTOP,
     architecture=Architecture("2d", width=16, modes=8, layers=2, projection=2),
     steps=2,
+    symmetries=False,
     training=Training(
         steps=100, batch=16, optimiser=Optimiser(lr=1e-2, warmup=5), ema=0.9, validations=2, precision="32-true"
     ),
@@ -135,26 +139,24 @@ class ECI(Learned):
         return Clips(self.shape_.frames)
 
     def network(self, shape: Shape) -> nn.Module:
-        fields = shape.static + coordinate_channels(shape.grid)
-        return VelocityNet(shape.channels, fields, shape.grid, self.settings.architecture, self.settings.precondition)
+        return VelocityNet(
+            shape.channels, shape.fields, shape.grid, self.settings.architecture, self.settings.precondition
+        )
 
     def losses(self, network: nn.Module, batch: Clip, draws: torch.Generator) -> Tensor:
         x = self.normaliser_.encode(batch.u) / SIGMA_DATA
         noise = torch.randn(x.shape, generator=draws, device=draws.device)
         t = stratified(len(x), draws).to(x.dtype)
         x_t = torch.lerp(noise, x, t.reshape(-1, 1, 1, 1, 1))
-        return (network(x_t, t, self.fields(batch, x)) - (x - noise)).square().flatten(1).mean(1)
-
-    def fields(self, batch: Clip | Problem, like: Tensor) -> Tensor:
-        """What does not change in time: coordinates and coefficients, (B or 1, K, H, W)."""
-        where, static = coordinates(self.shape_.grid, like)[None], channels_first(self.coefficients(batch))
-        return where if static is None else torch.cat([where.expand(len(static), -1, -1, -1), static], 1)
+        known = self.fields(batch.static, x).movedim(-1, 1)
+        return (network(x_t, t, known) - (x - noise)).square().flatten(1).mean(1)
 
     # -- predicting
 
     def answer(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
         y = self.normaliser_.encode_seen(problem.values, problem.mask) / SIGMA_DATA
-        x = self.sample(y, problem.mask, self.fields(problem, y), generators)
+        known = self.fields(problem.static, y).movedim(-1, 1)
+        x = self.sample(y, problem.mask, known, generators)
         return self.normaliser_.decode(x * SIGMA_DATA)
 
     def sample(self, y: Tensor, mask: Tensor, fields: Tensor, generators: Sequence[torch.Generator]) -> Tensor:

@@ -21,13 +21,13 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
-from benchmark.core import Dataset, Problem, Task, TrajectorySet
+from benchmark.core import Dataset, Problem, Task
 from methods.blocks.conditioning import Conditioning, Shape
 from methods.blocks.learned import Learned
 from methods.blocks.networks.fourier import Architecture, operator
-from methods.blocks.regression import RegressionSettings, regress, relative_error, sparse_remark
-from methods.blocks.training.budget import LAPTOP_SECONDS, Training
-from methods.blocks.training.examples import Observations, Observed
+from methods.blocks.regression import RegressionSettings, regress, regression_error, sparse_remark
+from methods.blocks.training.budget import Training
+from methods.blocks.training.examples import Observed
 from methods.blocks.training.optimiser import Optimiser
 
 
@@ -50,46 +50,39 @@ SMOKE = Settings(
 )
 LAPTOP = Settings(
     training=Training(
-        seconds=LAPTOP_SECONDS,
+        steps=4500,
         batch=8,
         optimiser=Optimiser(lr=1.6e-2, betas=(0.9, 0.99), weight_decay=1e-4, schedule="cosine", warmup=50),
         ema=0.0,
         precision="32-true",
     ),
+    symmetries=True,
     architecture=Architecture("2d", width=32, modes=16, projection=2),
 )
 
 
 class FNO(Learned):
+    nearest = True
     stochastic = False
     source = "Li et al., Fourier Neural Operator for Parametric Partial Differential Equations, ICLR 2021"
     profiles = {"smoke": SMOKE, "laptop": LAPTOP, "paper": Settings()}
 
     def unsupported(self, task: Task, dataset: Dataset) -> str | None:
-        if self.settings.architecture.form == "recurrent" and (task.family == "continuous" or task.rate < 1):
+        if self.settings.architecture.form == "recurrent" and task.is_sparse:
             return "the recurrent form steps from one whole frame to the next; the forms 2d and 3d take sparse ones"
         return None
 
     def remark(self, task: Task, dataset: Dataset) -> str | None:
         return sparse_remark(task)
 
-    def examples(self, train: TrajectorySet, tasks: Sequence[Task]) -> Observations:
-        return self.settings.examples(train, tasks)
-
     def network(self, shape: Shape) -> nn.Module:
         return FORMS[self.settings.architecture.form](self.settings.architecture, shape)
 
     def losses(self, network: nn.Module, batch: Observed, draws: torch.Generator) -> Tensor:
-        return self.errors(network, batch, draws)
-
-    def errors(self, network: nn.Module, batch: Observed, draws: torch.Generator) -> Tensor:
-        return relative_error(self.regress(network, batch.problem), batch)
+        return regression_error(self, network, batch)
 
     def answer(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
-        return self.regress(self.net_, problem)
-
-    def regress(self, network: nn.Module, problem: Problem) -> Tensor:
-        return regress(network, problem, self.shape_.observed, self.normaliser_)
+        return regress(self, self.net_, problem)
 
     def evaluations(self, problem: Problem) -> int:
         return self.shape_.frames - 1 if self.settings.architecture.form == "recurrent" else 1

@@ -1,20 +1,21 @@
-"""The classical reference for sparse data: the best linear predictor under the training set's space-time covariance.
+"""The classical reference for sparse data: kriging (Gaussian-process regression), all frames from all sensors at once.
 
-Kriging (Gaussian-process regression) of all frames at once from all sensors at once. Means and covariances come from
-`train`; which of a few covariance models to use is chosen by their error on `valid`, for the task at hand. Nothing is
-known of the equation.
+The covariance is structured: modes of a basis that suits the boundary are uncorrelated, so the field is stationary but
+for its walls. Kriging is the best linear predictor under that structure only; `linear` takes the full covariance of
+the training videos. Means and variances of modes come from `train`; which of a few covariance models to use is chosen
+by their error on `valid`, for the task at hand. Nothing is known of the equation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
 import torch
 from torch import Tensor
 
-from benchmark.core import Grid, Method, Prediction, Problem, Run, Task, TrajectorySet
+from benchmark.core import Grid, Method, Prediction, Problem, Run, Task, Trajectories, TrajectorySet
 from methods.blocks.gaussian.bases import make_basis
 from methods.blocks.gaussian.covariance import as_frames, as_video, estimate, isotropic
 from methods.blocks.gaussian.process import Prior, Sensing, posterior
@@ -49,10 +50,12 @@ CHUNK = 16  # trajectories predicted at once
 
 
 class Kriging(Method):
-    """S = 1 is the posterior mean; S > 1 are draws from the posterior (Matheron's rule)."""
+    """The answer is the posterior mean; S > 1 are draws from the posterior (Matheron's rule) beside it."""
 
     kind = "reference"
+    version = 2
     scope = "task"
+    stochastic = True
     source = "Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006"
     profiles = {
         "smoke": Settings(trajectories=64, validation=4),
@@ -74,9 +77,9 @@ class Kriging(Method):
         prior = self.prior(problem.grid, problem.values.device)
         generator = None if samples == 1 else torch.Generator().manual_seed(seed)
         parts = [problem[i : i + CHUNK] for i in range(0, len(problem), CHUNK)]
-        return Prediction(
-            torch.cat([self._video(prior, part, samples, generator) for part in parts], dim=1), evaluations=0
-        )
+        u = torch.cat([self._video(prior, part, samples, generator) for part in parts], dim=1)
+        mean = None if samples == 1 else torch.cat([self._video(prior, part, 1, None) for part in parts], dim=1)[0]
+        return Prediction(u, evaluations=0, point=mean)
 
     def prior(self, grid: Grid, device: torch.device) -> Prior:
         """The law of a video that was learned, on a device."""
@@ -94,22 +97,13 @@ class Kriging(Method):
         """The mean relative error over tasks and valid trajectories; of each field, where the frames are fields."""
         truth = valid[: self.settings.validation].to(prior.mean.device)
         generators = [torch.Generator().manual_seed(seed + i) for i in range(len(truth))]
-        start = 2 if truth.equation.time_order == 0 else 1
-        size = truth.u.flatten(start).norm(dim=-1).clamp(min=1e-30)
-        errors = []
-        for task in tasks:
-            difference = self._video(prior, task.observe(truth, generators), 1, None)[0] - truth.u
-            errors.append((difference.flatten(start).norm(dim=-1) / size).mean())
+        problems = [task.observe(truth, generators) for task in tasks]
+        errors = [relative_error(self._video(prior, p, 1, None)[0], truth, p).mean() for p in problems]
         return float(torch.stack(errors).mean()) if errors else 0.0
 
     def _video(self, prior: Prior, problem: Problem, samples: int, generator: torch.Generator | None) -> Tensor:
-        """(S, B, T, H, W, C), window by window where the video is longer than those of the training set."""
         frames = len(prior.mean) // problem.values.shape[-1]
-        if problem.values.shape[1] == frames:
-            return self._window(prior, problem, samples, generator)
-        many = _repeat(problem, samples)  # each sample goes its own way
-        video = roll_out(lambda window: self._window(prior, window, 1, generator)[0], many, frames)
-        return video.unflatten(0, (samples, -1))
+        return in_windows(lambda part, count: self._window(prior, part, count, generator), problem, samples, frames)
 
     def _window(self, prior: Prior, problem: Problem, samples: int, generator: torch.Generator | None) -> Tensor:
         """The posterior mean, or draws: draws of the prior, corrected by what they get wrong at the sensors."""
@@ -122,6 +116,27 @@ class Kriging(Method):
         g = start + posterior(prior, g, mask, Sensing(self.settings.nugget, noise, self.settings.unknowns))
         video = as_video(prior.restore(g.transpose(0, 1)), problem.values.shape[-1]).to(problem.values.dtype)
         return keep_observed(video, problem)
+
+
+def in_windows(answer: Callable[[Problem, int], Tensor], problem: Problem, samples: int, frames: int) -> Tensor:
+    """Samples (S, B, T, H, W, C) of a model of `frames` frames, window by window where the video is longer."""
+    if problem.values.shape[1] == frames:
+        return answer(problem, samples)
+    many = _repeat(problem, samples)  # each sample goes its own way
+    return roll_out(lambda window: answer(window, 1)[0], many, frames).unflatten(0, (samples, -1))
+
+
+def relative_error(u: Tensor, truth: Trajectories, problem: Problem) -> Tensor:
+    """|u - truth| / |truth| of each video, (B,); of a steady problem the mean over its fields without a sensor, if any.
+
+    That is what a method is scored on.
+    """
+    if truth.equation.time_order:
+        return (u - truth.u).flatten(1).norm(dim=-1) / truth.u.flatten(1).norm(dim=-1).clamp(min=1e-30)
+    unseen = ~problem.mask.flatten(2).any(2).any(0)  # (T,)
+    chosen = unseen if unseen.any() else torch.ones_like(unseen)
+    size = truth.u.flatten(2).norm(dim=-1).clamp(min=1e-30)
+    return ((u - truth.u).flatten(2).norm(dim=-1) / size)[:, chosen].mean(1)
 
 
 def _repeat(problem: Problem, count: int) -> Problem:

@@ -1,116 +1,128 @@
-"""The classical ceiling: the true numerical solver, which no learned method gets to call.
+"""The reference with the true solver, which no learned method gets to call.
 
     first frame seen in full     run the solver
-    first frame seen in part     krige it, then run the solver
-    anything else                4D-Var: the first frame that fits all observations through the solver best,
+    anything else                4D-Var (`blocks/variational.py`): the first frame that fits all observations through
+                                 the solver best, given the mean and covariance of the training set's first frames
 
-        J(v) = 1/2 |v|^2 + 1/2 sum over sensors of |solve(first)(t, s) - y|^2 / sigma^2,   first = mean + S^(1/2) v,
-
-    with the mean and covariance S that kriging learned from the training set, starting from kriging's answer.
-
-In the steady problem the "first frame" is the source; a response seen in full gives it back through the operator.
+4D-Var starts from the answer of `linear`. How much of its prior is the structured covariance, and how much that of the
+samples, is chosen on `valid` for the task. In the steady problem the "first frame" is the source; a response seen in
+full gives it back through the operator. It is a reference and no bound: a fit may end in a local minimum, and the most
+probable first frame is not the one of least expected error.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import torch
 from torch import Tensor
 
 from benchmark.core import Method, Prediction, Problem, Run, Task, TrajectorySet
-from methods.blocks.gaussian.covariance import as_frames
+from methods.blocks.gaussian.first_frame import FirstFrame
 from methods.blocks.gaussian.process import Prior
-from methods.blocks.lbfgs import minimise
-from methods.kriging import Kriging
-from methods.kriging import Settings as KrigingSettings
+from methods.blocks.roll_out import keep_observed
+from methods.blocks.statistics import extend
+from methods.blocks.variational import Fitted, Stages, assimilate
+from methods.kriging import relative_error
+from methods.linear import Linear
+from methods.linear import Settings as LinearSettings
+
+WEIGHTS = (0.0, 0.1, 1.0)  # of the structured covariance in the prior of the first frame
 
 
 @dataclass(frozen=True)
 class Settings:
-    iterations: int = 60  # of L-BFGS
-    misfit: float = 1e-3  # sigma over the standard deviation of a frame, on top of the task's noise
+    stages: Stages = field(default_factory=Stages)
+    validation: int = 4  # trajectories of `valid` that choose the prior
     chunk: int = 16  # trajectories fitted at once
-    kriging: KrigingSettings = field(default_factory=KrigingSettings)
+    linear: LinearSettings = field(default_factory=LinearSettings)
+
+
+class Solved(NamedTuple):
+    video: Tensor  # (B, T, H, W, C)
+    fit: Fitted | None  # None: the first frame was known
 
 
 class Solver(Method):
     kind = "reference"
     uses_equation = True
     scope = "task"
+    parts = (Linear,)
+    version = 2
     memory_settings = ("chunk",)
     source = "Le Dimet and Talagrand, Variational algorithms for analysis and assimilation, Tellus A, 1986"
     profiles = {
-        "smoke": Settings(iterations=20, kriging=Kriging.profiles["smoke"]),
-        "laptop": Settings(iterations=150, kriging=Kriging.profiles["laptop"]),
-        "paper": Settings(iterations=200, chunk=4, kriging=Kriging.profiles["paper"]),
+        "smoke": Settings(Stages((0.1, 1e-3), iterations=5, adjoints=64), 2, linear=Linear.profiles["smoke"]),
+        "laptop": Settings(linear=Linear.profiles["laptop"]),
+        "paper": Settings(chunk=2, linear=Linear.profiles["paper"]),
     }
 
     def __init__(self, settings: Any):
         super().__init__(settings)
-        self.kriging = Kriging(settings.kriging)
+        self.linear = Linear(settings.linear)
 
     def fit(self, train: TrajectorySet, valid: TrajectorySet, tasks: Sequence[Task], seed: int, run: Run) -> Self:
-        self.kriging = Kriging(self.settings.kriging).fit(train, valid, tasks, seed, run)
+        self.linear = Linear(self.settings.linear).fit(train, valid, tasks, seed, run)
+        truth = valid[: self.settings.validation].to(run.device)
+        generators = [torch.Generator().manual_seed(seed + i) for i in range(len(truth))]
+        problems = [task.observe(truth, generators) for task in tasks] if len(truth) else []
+        open_problems = [problem for problem in problems if self._known_first(problem) is None]
+        errors = torch.zeros(len(WEIGHTS))
+        for i, weight in enumerate(WEIGHTS if open_problems else ()):
+            answers = [(self._solve(problem, seed, weight).video, problem) for problem in open_problems]
+            errors[i] = sum(float(relative_error(video, truth, problem).mean()) for video, problem in answers)
+        self.weight_ = torch.tensor(WEIGHTS[int(errors.argmin())])
         return self
 
     def state(self) -> dict[str, Tensor]:
-        return self.kriging.state()
+        return self.linear.state() | {"weight_": self.weight_}
 
     def restore(self, state: Mapping[str, Tensor], train: TrajectorySet) -> Self:
-        self.kriging = Kriging(self.settings.kriging).restore(state, train)
+        self.weight_ = state["weight_"]
+        rest = {name: value for name, value in state.items() if name != "weight_"}
+        self.linear = Linear(self.settings.linear).restore(rest, train)
         return self
 
     def predict(self, problem: Problem, seed: int, samples: int = 1) -> Prediction:
-        parts = [problem[i : i + self.settings.chunk] for i in range(0, len(problem), self.settings.chunk)]
-        answers = [self._chunk(part, seed) for part in parts]
-        runs = sum(n * len(video) for video, n in answers) / len(problem)
-        return Prediction(torch.cat([video for video, _ in answers])[None], evaluations=runs)
+        """`evaluations` counts solver runs, forward and adjoint; 4D-Var says how well it fitted each trajectory."""
+        starts = range(0, len(problem), self.settings.chunk)
+        answers = [self._solve(problem[i : i + self.settings.chunk], seed, float(self.weight_)) for i in starts]
+        runs = sum(len(a.video) * (1 + (a.fit.evaluations if a.fit else 0)) for a in answers) / len(problem)
+        fits = [answer.fit for answer in answers if answer.fit]
+        report = {
+            "misfit": [number for fit in fits for number in fit.misfit.tolist()],
+            "converged": [float(done) for fit in fits for done in fit.converged.tolist()],
+        }
+        video = torch.cat([answer.video for answer in answers])
+        return Prediction(video[None], evaluations=runs, diagnostics=report if fits else None)
 
-    def _chunk(self, problem: Problem, seed: int) -> tuple[Tensor, int]:
-        """Videos (B, T, H, W, C) and the solver runs each took."""
-        first, runs = self._first_frame(problem, seed)
+    def _solve(self, problem: Problem, seed: int, weight: float) -> Solved:
+        first, fit = self._known_first(problem), None
+        if first is None:
+            fit = self._variational(problem, seed, weight)
+            first = fit.first
         with torch.no_grad():
             video = problem.equation.solve(first, problem.static, problem.grid)
-        noisy = problem.noise > 0
-        return video if noisy else torch.where(problem.mask, problem.values, video), runs + 1
+        return Solved(keep_observed(video, problem), fit)
 
-    def _first_frame(self, problem: Problem, seed: int) -> tuple[Tensor, int]:
-        prior = self.kriging.prior(problem.grid, problem.values.device)
-        full = (problem.mask | ~prior.basis.inside[..., None]).flatten(2).all(-1).all(0)  # (T,): known on every site
-        if full[0] and not problem.noise:
-            return torch.where(problem.mask, problem.values, 0)[:, 0], 0
-        if problem.equation.time_order == 0 and full[-1] and not problem.noise:
-            source = _source(problem)
-            if source is not None:
-                return source, 0
-        kriged = self.kriging.predict(problem, seed).u[0, :, 0]
-        if not problem.mask[:, 1:].any():
-            return kriged, 0
-        return self._variational(problem, prior, kriged)
+    def _known_first(self, problem: Problem) -> Tensor | None:
+        """The first frame (B, H, W, 1), where the observations leave no doubt about it."""
+        if problem.noise:
+            return None
+        inside = self.linear.kriging.prior(problem.grid, problem.values.device).basis.inside
+        full = (problem.mask | ~inside[..., None]).flatten(2).all(-1).all(0)  # (T,): known on every site
+        if full[0]:
+            return torch.where(problem.mask, problem.values, 0)[:, 0]
+        return _source(problem) if problem.equation.time_order == 0 and full[-1] else None
 
-    def _variational(self, problem: Problem, prior: Prior, first: Tensor) -> tuple[Tensor, int]:
-        """4D-Var from a first guess (B, H, W, 1); the prior is that of the first frame alone."""
-        root = prior.spectrum[:1, :1].clamp(min=0).sqrt()
-        inverse = root / (root.square() + 1e-12 * root.square().max())
-        guess = (as_frames(first[:, None]).double() - prior.mean[:1]) / prior.scale[:1]  # (B, 1, H, W)
-        v = prior.basis.operate(inverse, guess)
-        sigma = (self.settings.misfit**2 + problem.noise**2) ** 0.5 * _level(prior)[:, None, None, None]
-
-        def frame(v: Tensor) -> Tensor:
-            g = prior.basis.operate(root, v.view(guess.shape))
-            return (prior.mean[:1] + prior.scale[:1] * g)[:, 0, ..., None].to(problem.values.dtype)
-
-        def objective(v: Tensor) -> Tensor:
-            video = problem.equation.solve(frame(v), problem.static, problem.grid)
-            miss = torch.where(problem.mask, video - problem.values, 0).double() / sigma
-            return (v.square().sum(1) + miss.square().flatten(1).sum(1)) / 2
-
-        found = minimise(objective, v.flatten(1), self.settings.iterations)
-        with torch.no_grad():
-            return frame(found.x), found.evaluations
+    def _variational(self, problem: Problem, seed: int, weight: float) -> Fitted:
+        law = self.linear.law(problem.grid, problem.values.device)
+        first = FirstFrame.of(law, weight)
+        guess = self.linear.predict(problem, seed).u[0, :, 0, ..., 0].double()
+        level = extend(_level(law.structured), len(problem.grid.times))
+        return assimilate(problem, first, first.noise_of(guess), level, self.settings.stages)
 
 
 def _level(prior: Prior) -> Tensor:

@@ -1,5 +1,6 @@
 """The example in CONTRIBUTING.md works as printed."""
 
+import hashlib
 import re
 from pathlib import Path
 
@@ -17,8 +18,12 @@ def test_the_example_passes_the_gate_and_runs(tmp_path, capsys):
     assert main(["check", str(path), *data]) == 0, capsys.readouterr().out
     assert "all checks passed" in capsys.readouterr().out
     assert main(["describe", "tiny_cnn", "--plugin", str(path)]) == 0
-    assert "parameters: known after a fit" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "parameters: known after a fit" in said
+    assert f"sha256 {hashlib.sha256(code.encode()).hexdigest()} of its source" in said
     folders = ["--output", str(tmp_path / "results"), "--runs", str(tmp_path / "runs"), *data]
     request = ["run", "--method", "tiny_cnn,nearest", "--task", "cont_3", "--profile", "smoke", "--plugin", str(path)]
     assert main([*request, *folders]) == 0
-    assert "tiny_cnn" in capsys.readouterr().out
+    *_, last = capsys.readouterr().out.splitlines()
+    assert last.endswith("--include tiny_cnn") and "leaderboard --include tiny_cnn" in TEXT
+    assert main(last.split()[4:]) == 0 and "| tiny_cnn " in capsys.readouterr().out

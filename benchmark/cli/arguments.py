@@ -45,7 +45,7 @@ def add_plugin(parser: argparse.ArgumentParser) -> None:
 
 def add_set(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="change a setting, e.g. width=32"
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="change a setting, e.g. task.noise=0.1"
     )
 
 

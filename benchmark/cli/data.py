@@ -32,7 +32,11 @@ def add(verbs: argparse._SubParsersAction) -> None:
         ("verify", verify, "check stored files against the physics"),
         ("info", info, "what is stored, how large, from where"),
         ("plot", plot, "save film strips of a few trajectories as a picture"),
-        ("calibrate", calibrate, "difficulty of the profiles: reference errors here and at paper size"),
+        (
+            "calibrate",
+            calibrate,
+            "is a smaller profile still the paper's problem? Dimension and reference errors at both sizes",
+        ),
         ("import", import_, "bring official files into the store"),
     ):
         action = actions.add_parser(name, help=help, description=help[0].upper() + help[1:] + ".")
@@ -48,7 +52,7 @@ def _add_own(action: argparse.ArgumentParser, name: str) -> None:
     if name in ("generate", "verify"):
         action.add_argument("--split", choices=SPLITS, action="append", help="default: all three")
     if name == "generate":
-        action.add_argument("--device", default="cpu", help="cpu or cuda (default: cpu)")
+        action.add_argument("--device", default="cpu", help="auto, cpu, cuda, cuda:1, ... (default: cpu)")
         action.add_argument("--overwrite", action="store_true", help="make files anew that are there")
     if name == "verify":
         action.add_argument("--trajectories", type=int, default=64, metavar="N", help="how many to check (default: 64)")
@@ -59,7 +63,13 @@ def _add_own(action: argparse.ArgumentParser, name: str) -> None:
         action.add_argument("source", type=Path, metavar="PATH", help="the official file, or a folder of its parts")
         action.add_argument("--overwrite", action="store_true", help="replace files that are there")
     if name == "calibrate":
-        action.add_argument("--test", type=int, default=32, metavar="N", help="test trajectories at each size")
+        action.add_argument(
+            "--results",
+            type=Path,
+            default=Path("results"),
+            metavar="DIR",
+            help="records at paper size (default: results/)",
+        )
 
 
 def chosen(arguments: argparse.Namespace, profile: str = "") -> list[Dataset]:
@@ -83,10 +93,12 @@ def chosen(arguments: argparse.Namespace, profile: str = "") -> list[Dataset]:
 
 def generate(arguments: argparse.Namespace) -> int:
     from benchmark.running.pool import check_device
+    from benchmark.running.worker import choose_device
     from datasets.generate import ensure_data
     from datasets.layout import split_path
 
     check_device(arguments.device)
+    device = choose_device(arguments.device, 0)
     root = data_root(arguments.data)
     rows = []
     with Progress(quiet=arguments.json) as progress:
@@ -94,7 +106,7 @@ def generate(arguments: argparse.Namespace) -> int:
             splits = arguments.split or SPLITS
             for split in splits if arguments.overwrite else ():
                 split_path(dataset, split, root).unlink(missing_ok=True)
-            ensure_data(dataset, root, splits, progress, arguments.device)
+            ensure_data(dataset, root, splits, progress, str(device))
             rows += [_stored(dataset, split, root) for split in splits]
     return show(rows, arguments.json)
 
@@ -161,13 +173,17 @@ def plot(arguments: argparse.Namespace) -> int:
 
 
 def calibrate(arguments: argparse.Namespace) -> int:
-    from benchmark.tools.calibrate import calibration
+    from benchmark.tools.calibrate import DEGENERATE, calibration
 
-    root = data_root(arguments.data)
-    pairs = list(zip(chosen(arguments), chosen(arguments, "paper"), strict=True))
+    root, rows = data_root(arguments.data), []
     with Progress(quiet=arguments.json) as progress:
-        rows = [row for small, large in pairs for row in calibration(small, large, root, arguments.test, progress)]
-    return show(rows, arguments.json)
+        for small, large in zip(chosen(arguments), chosen(arguments, "paper"), strict=True):
+            rows += calibration(small, large, arguments.profile, root, arguments.results, progress)
+    show(rows, arguments.json)
+    broken = [row["dataset"] for row in rows if row.get("rule") == DEGENERATE]
+    if broken:
+        print(f"the sensors see nearly all there is of: {', '.join(broken)}", file=sys.stderr)
+    return 1 if broken else 0
 
 
 def import_(arguments: argparse.Namespace) -> int:

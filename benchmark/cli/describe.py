@@ -36,7 +36,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def method_card(known: Any, name: str, profile: str) -> dict[str, Any]:
-    from benchmark.records.digest import plain
+    from benchmark.records.cell import plain
 
     cls = known.load("methods", name)
     card = {"method": name, **_common(cls, name, known, "methods"), "scope": cls.scope, "version": cls.version}
@@ -88,7 +88,7 @@ def task_card(known: Any, name: str, profile: str) -> dict[str, Any]:
     from inspect import getdoc
 
     from benchmark.planning.support import task_unsupported
-    from benchmark.records.digest import plain
+    from benchmark.records.cell import plain
     from tasks import SUMMARIES
 
     task = known.load("tasks", name)
@@ -115,7 +115,7 @@ def _sensor_count(task: Any, dataset: Any) -> str:
 
 
 def dataset_card(known: Any, name: str, profile: str) -> dict[str, Any]:
-    from benchmark.records.digest import plain
+    from benchmark.records.cell import plain
 
     cls = known.load("datasets", name)
     card = {"dataset": name, "title": cls.title, **_common(cls, name, known, "datasets"), "version": cls.version}
@@ -135,7 +135,9 @@ def _common(cls: Any, name: str, known: Any, kind: str) -> dict[str, Any]:
     from inspect import getdoc, getmodule
 
     about = getdoc(getmodule(cls)) or getdoc(cls) or ""
-    return {"about": about, "source": cls.source, "from": known.origin[kind, name]}
+    code = known.source(kind, name)
+    key = {"in its keys": f"sha256 {code} of its source"} if code else {}
+    return {"about": about, "source": cls.source, "from": known.origin[kind, name], **key}
 
 
 CARDS = {"methods": method_card, "tasks": task_card, "datasets": dataset_card}

@@ -17,6 +17,7 @@ def add(verbs: argparse._SubParsersAction) -> None:
     parser = add_verb(
         verbs, "leaderboard", "write leaderboards from the records",
         "  python -m benchmark leaderboard\n  python -m benchmark leaderboard --format md,html --output leaderboard\n"
+        "  python -m benchmark leaderboard --include my_method\n"
         "  python -m benchmark leaderboard --suite frame_count\n",
     )  # fmt: skip
     add_profile(parser)
@@ -25,6 +26,20 @@ def add(verbs: argparse._SubParsersAction) -> None:
     parser.add_argument("--output", type=Path, metavar="DIR", help="write files there (default: print)")
     parser.add_argument(
         "--suite", metavar="NAME|FILE", help="a suite with variants: one table of them side by side (md, csv or json)"
+    )
+    parser.add_argument(
+        "--include",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="also records that are not the suite's own, by the name of the method, task or dataset, and variants, by "
+        "theirs; or plugins, variants, all (default: none of them)",
+    )
+    parser.add_argument(
+        "--samples",
+        choices=("one", "mean"),
+        default="one",
+        help="what is shown and ranked of methods that sample: one sample, or the mean of all (default: one)",
     )
     parser.set_defaults(execute=execute)
 
@@ -44,11 +59,14 @@ def execute(arguments: argparse.Namespace) -> int:
     folder = arguments.results / arguments.profile
     if not folder.is_dir():
         raise UserError(f"{folder}: no records there; run some cells first, or name the folder with --results")
-    written = write_leaderboard(arguments.results, arguments.profile, formats, arguments.output)
+    samples, include = arguments.samples, names(arguments.include)
+    written = write_leaderboard(arguments.results, arguments.profile, formats, arguments.output, samples, include)
     if written.text is not None:
         sys.stdout.write(written.text)
     for path in written.paths:
         print(path)
+    if written.left_out:
+        print(written.left_out, file=sys.stderr)
     for problem in written.problems:
         print(f"error: {problem}", file=sys.stderr)
     return 1 if written.problems else 0
@@ -65,10 +83,14 @@ def show_study(arguments: argparse.Namespace, formats: Sequence[str]) -> int:
     unknown = [name for name in formats if name not in RENDERERS]
     if unknown:
         raise UserError(f"format {unknown[0]}: a study is shown as {', '.join(RENDERERS)}")
-    comparison = compare(study, arguments.results, arguments.profile)
+    include = names(arguments.include)
+    comparison = compare(study, arguments.results, arguments.profile, arguments.samples, include)
     if not comparison.entries:
         folder = arguments.results / "studies" / study.name
-        raise UserError(f"{folder}: no records of profile {arguments.profile}; `run --suite {arguments.suite}` first")
+        left_out = f" ({'; '.join(comparison.left_out)})" if comparison.left_out else ""
+        raise UserError(
+            f"{folder}: no records of profile {arguments.profile}{left_out}; `run --suite {arguments.suite}` first"
+        )
     for name in formats:
         text = RENDERERS[name](comparison)
         if arguments.output is None:
@@ -78,6 +100,8 @@ def show_study(arguments: argparse.Namespace, formats: Sequence[str]) -> int:
         file = arguments.output / f"{study.name}.{name}"
         file.write_text(text, encoding="utf-8")
         print(file)
+    for line in comparison.left_out:
+        print(line, file=sys.stderr)
     for problem in comparison.problems:
         print(f"error: {problem}", file=sys.stderr)
     return 1 if comparison.problems else 0

@@ -6,6 +6,8 @@ import sys
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from benchmark.cli.origin import origin, state_with_origin
+
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
@@ -16,8 +18,8 @@ if TYPE_CHECKING:
 class Live:
     """Called with every event of a run."""
 
-    def __init__(self, total: int, quiet: bool = False):
-        self.total, self.quiet = total, quiet
+    def __init__(self, total: int, since: str = "", quiet: bool = False):
+        self.total, self.since, self.quiet = total, since, quiet
         self.bars: Progress | None = None  # on a terminal
         self.tasks: dict[str, TaskID] = {}
 
@@ -46,12 +48,16 @@ class Live:
 
     def _line(self, event: Event) -> None:
         if event.kind == "end":
-            print(f"[{event.done}/{event.total}] {event.cell}: {outcome(event.record)}", file=sys.stderr, flush=True)
+            print(
+                f"[{event.done}/{event.total}] {event.cell}: {outcome(event.record, self.since)}",
+                file=sys.stderr,
+                flush=True,
+            )
 
     def _bar(self, event: Event, bars: Progress) -> None:
         name = str(event.cell)
         if event.kind == "end":
-            bars.console.print(f"{event.cell}: {outcome(event.record)}", markup=False, highlight=False)
+            bars.console.print(f"{event.cell}: {outcome(event.record, self.since)}", markup=False, highlight=False)
             bars.update(self.tasks["all"], completed=event.done)
             if name in self.tasks:
                 bars.remove_task(self.tasks.pop(name))
@@ -62,15 +68,14 @@ class Live:
         bars.update(self.tasks[name], completed=event.fraction, description=text)
 
 
-def outcome(record: Record | None) -> str:
+def outcome(record: Record | None, since: str) -> str:
     """One line on a record."""
     if record is None:
         return ""
     if record.state != "done":
-        reason = record.reason.strip()
-        return f"{record.state}: {reason.splitlines()[0] if reason else ''}"
+        return state_with_origin(record, since)
     error, cost = record.headline, record.cost
     return (
         f"rel_l2 {error.mean:.3g} % [{error.low:.3g}, {error.high:.3g}], fit {cost['fit_seconds']:.1f} s, "
-        f"predict {cost['predict_seconds']:.3g} s per trajectory"
+        f"predict {cost['predict_seconds']:.3g} s per trajectory, {origin(record, since)}"
     )

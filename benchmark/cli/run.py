@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmark.cli.arguments import add_data, add_json, add_plugin, add_set, add_verb, data_root, names
+from benchmark.cli.origin import obtained, state_with_origin, stored
 from benchmark.errors import UserError
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
 EXAMPLES = """  python -m benchmark run --method kriging --task cont_3
   python -m benchmark run --method mean,nearest --task cont_1,cont_3 --dataset all --profile smoke
-  python -m benchmark run --method my_method --task fwd_full --plugin my_method.py --set width=32
+  python -m benchmark run --method my_method --task fwd_full --plugin my_method.py
+  python -m benchmark run --method fno --task cont_3 --set architecture.width=64 --name wide
   python -m benchmark run --suite continuous --dry-run
 """
 PLAN_HEADER = ("method", "task", "dataset", "profile", "seed", "state", "time", "reason")
@@ -44,9 +46,21 @@ def add(verbs: argparse._SubParsersAction) -> None:
     )
     parser.add_argument("--profile", default=None, metavar="P", help="smoke, laptop or paper (default: laptop)")
     parser.add_argument("--seed", action="append", default=None, metavar="N", help="one or more seeds (default: 0)")
-    parser.add_argument("--samples", type=int, default=None, metavar="S", help="samples per trajectory (default: 1)")
+    parser.add_argument(
+        "--samples",
+        type=int,
+        default=None,
+        metavar="S",
+        help="samples per trajectory of methods that sample (default: smoke 2, laptop 8, paper 1)",
+    )
     parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:1, ... (default: cuda if there is one)")
     parser.add_argument("--config", type=Path, metavar="FILE", help="settings to change, as YAML")
+    parser.add_argument(
+        "--name",
+        default="",
+        help="of the variants that --set, --config, --samples, --limit and --mask-seed make; their records stand "
+        "beside those of the profile's own settings (default: made from the changes)",
+    )
     parser.add_argument("--output", type=Path, default=Path("results"), metavar="DIR", help="default: results/")
     parser.add_argument(
         "--runs", type=Path, default=Path("runs"), metavar="DIR", help="weights and logs (default: runs/)"
@@ -74,14 +88,15 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         return show_plan(planned, arguments.json)
     from benchmark.cli.live import Live
+    from benchmark.running.provenance import now
 
-    engine, records = _engine(arguments), {}
+    engine, records, since = _engine(arguments), {}, now()
     for variant, request in requests.items():
         if variant and not arguments.json:
             print(f"variant {variant}", file=sys.stderr, flush=True)
-        with Live(len(planned[variant]), quiet=arguments.json) as live:
+        with Live(len(planned[variant]), since, quiet=arguments.json) as live:
             records[variant] = engine(request, planned[variant], live)
-    show_records(records, arguments)
+    show_records(records, arguments, since)
     return exit_code([record for found in records.values() for record in found])
 
 
@@ -119,6 +134,7 @@ def make_request(arguments: argparse.Namespace) -> Any:
     values |= {k: v for k, v in given.items() if v is not None}
     return Request(
         **values, device=arguments.device, overrides=tuple(arguments.set), config=arguments.config,
+        name=arguments.name,
         plugins=tuple(arguments.plugin), results=arguments.output, runs=arguments.runs, data=data_root(arguments.data),
         jobs=arguments.jobs, time_limit=arguments.time_limit, limit=arguments.limit, overwrite=arguments.overwrite,
         mask_seed=arguments.mask_seed,
@@ -151,6 +167,7 @@ def show_plan(planned: dict[str, list[Any]], as_json: bool) -> int:
             "action": p.action,
             "reason": p.reason,
             "estimate": asdict(p.estimate),
+            "stored": p.stored and {name: p.stored.provenance.get(name) for name in ("created", "commit", "dirty")},
             **({"variant": variant} if variant else {}),
         }
         for variant, p in cells
@@ -172,7 +189,9 @@ def show_plan(planned: dict[str, list[Any]], as_json: bool) -> int:
     table = []
     for variant, p in cells:
         time = _seconds(p.estimate.seconds) if p.action == "run" else "-"
-        table.append([*_named(variant), *asdict(p.cell).values(), p.state, time, p.reason[:70]])
+        state = f"{p.state}, {stored(p.stored)}" if p.stored else p.state
+        cell = (p.cell.label, p.cell.task, p.cell.dataset, p.cell.profile, p.cell.seed)
+        table.append([*_named(variant), *cell, state, time, p.reason[:70]])
     print(tabulate(table, _header(planned, PLAN_HEADER)))
     unknown = f" (+ {total['unknown_seconds']} cells of unknown length)" if total["unknown_seconds"] else ""
     print(f"\n{total['to_run']} of {total['cells']} cells to run: about {_seconds(total['seconds'])}{unknown}, "
@@ -186,23 +205,47 @@ def _seconds(value: float | None) -> str:
     return f"{value:.0f} s" if value < 120 else f"{value / 60:.0f} min" if value < 7200 else f"{value / 3600:.1f} h"
 
 
-def show_records(records: dict[str, list[Record]], arguments: argparse.Namespace) -> None:
+def show_records(records: dict[str, list[Record]], arguments: argparse.Namespace, since: str) -> None:
     found = [(variant, record) for variant, own in records.items() for record in own]
     if arguments.json:
-        rows = [record.to_json() | ({"variant": variant} if variant else {}) for variant, record in found]
+        rows = [
+            record.to_json() | {"obtained": obtained(record, since)} | ({"variant": variant} if variant else {})
+            for variant, record in found
+        ]
         print(json.dumps({"records": rows}, indent=1))
         return
     from collections import Counter
 
     from tabulate import tabulate
 
-    table = [[*_named(variant), *_row(record)] for variant, record in found]
+    table = [[*_named(variant), *_row(record), state_with_origin(record, since)] for variant, record in found]
     if "" in records:  # a study has results of its own
-        stored = references_beside(records[""], arguments.output)
-        table += [[*_row(record)[:-1], f"stored{', of another machine' * other}"] for record, other in stored]
+        beside = references_beside(records[""], arguments.output)
+        table += [[*_row(record), f"{stored(record)}{', of another machine' * other}"] for record, other in beside]
     print(tabulate(table, _header(records, RECORD_HEADER)))
-    counts = Counter(record.state for _, record in found)
-    print("\n" + ", ".join(f"{n} {state}" for state, n in counts.items()) + f"; records in {arguments.output}/")
+    states, origins = (
+        Counter(values) for values in zip(*((r.state, obtained(r, since)) for _, r in found), strict=True)
+    )
+    counts = [", ".join(f"{n} {name}" for name, n in counter.items()) for counter in (states, origins)]
+    print(f"\n{'; '.join(counts)}; records in {arguments.output}/")
+    print(f"next: {next_step([record for _, record in found], arguments)}")
+
+
+def next_step(records: list[Record], arguments: argparse.Namespace) -> str:
+    """The command whose tables have these records, also those that do not enter by themselves."""
+    import shlex
+
+    from benchmark.leaderboard.selection import include_names, is_own
+    from benchmark.planning.suites import read_study, suite_path
+
+    profile = records[0].cell.profile
+    parts = ["python -m benchmark leaderboard"]
+    parts += [f"--profile {profile}"] if profile != "laptop" else []
+    parts += [f"--results {shlex.quote(str(arguments.output))}"] if arguments.output != Path("results") else []
+    if arguments.suite and read_study(suite_path(arguments.suite)):
+        parts.append(f"--suite {shlex.quote(arguments.suite)}")
+    include = include_names([record for record in records if not is_own(record)])
+    return " ".join([*parts, *([f"--include {shlex.quote(','.join(include))}"] if include else [])])
 
 
 def references_beside(records: list[Record], results: Path) -> list[tuple[Record, bool]]:
@@ -216,10 +259,10 @@ def references_beside(records: list[Record], results: Path) -> list[tuple[Record
     ran = {record.cell for record in records}
     found: dict[Cell, tuple[Record, bool]] = {}
     for record in records:
-        for stored in _stored_references(record.cell, results) if record.state == "done" else []:
-            reason, other_machine = machine_difference(stored, record)
-            if reason is None and stored.cell not in ran:
-                found[stored.cell] = stored, other_machine
+        for reference in _stored_references(record.cell, results) if record.state == "done" else []:
+            reason, other_machine = machine_difference(reference, record)
+            if reason is None and reference.cell not in ran:
+                found[reference.cell] = reference, other_machine
     return list(found.values())
 
 
@@ -233,7 +276,8 @@ def _stored_references(cell: Cell, results: Path) -> list[Record]:
     for path in cell.path(results).parent.glob("[!.]*-s0.json"):
         with suppress(RecordError):  # the leaderboard reports it
             record = read_record(path)
-            if record.is_reference and record.state == "done":
+            is_plain = not record.cell.variant and "method" not in record.third_party
+            if record.is_reference and is_plain and record.state == "done":
                 found[record.cell.method] = record
     return [found[method] for method in ordered(found, "methods")]
 
@@ -247,20 +291,14 @@ def _named(variant: str) -> list[str]:
 
 
 def _row(record: Record) -> list[Any]:
+    """All but the state."""
     cell, cost = record.cell, record.cost
-    head = [cell.method, cell.task, cell.dataset, cell.seed]
+    head = [cell.label, cell.task, cell.dataset, cell.seed]
     if record.state != "done":
-        return [*head, "", "", "", "", f"{record.state}: {record.reason.partition(chr(10))[0][:80]}"]
+        return [*head, "", "", "", ""]
     error = record.headline
     interval = f"{error.low:.3g} - {error.high:.3g}"
-    return [
-        *head,
-        f"{error.mean:.3g}",
-        interval,
-        f"{cost['fit_seconds']:.1f}",
-        f"{cost['predict_seconds']:.3g}",
-        "done",
-    ]
+    return [*head, f"{error.mean:.3g}", interval, f"{cost['fit_seconds']:.1f}", f"{cost['predict_seconds']:.3g}"]
 
 
 def exit_code(records: list[Record]) -> int:

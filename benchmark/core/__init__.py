@@ -8,6 +8,7 @@ Everything is checked at construction, so a wrong shape is reported where it was
 """
 
 from benchmark.core.dataset import Dataset, Layout, Sizes, Split
+from benchmark.core.draws import keyed_generator
 from benchmark.core.equation import Equation
 from benchmark.core.grid import Boundary, Grid
 from benchmark.core.method import Kind, Method, Run, Scope
@@ -33,4 +34,5 @@ __all__ = [
     "Task",
     "Trajectories",
     "TrajectorySet",
+    "keyed_generator",
 ]

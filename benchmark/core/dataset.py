@@ -57,6 +57,7 @@ class Dataset(ABC):
     source: ClassVar[str]  # the paper to cite
     profiles: ClassVar[Mapping[str, Any]]  # profile name -> frozen settings dataclass with a `sizes` field
     version: ClassVar[int] = 1  # raise it when a change of the code moves the data
+    code: ClassVar[str] = ""  # of a plugin: sha256 of its source, set when it is loaded; edited, it makes data anew
     channels: ClassVar[tuple[str, ...]] = ("u",)
     static_names: ClassVar[tuple[str, ...]] = ()
     layout_settings: ClassVar[tuple[str, ...]] = ()  # settings that say how runs are cut, not what is in them

@@ -36,14 +36,15 @@ class Method(ABC):
 
     The constructor only stores the settings; learned values end in `_`; `fit` forgets any earlier fit; the same seed
     gives the same answer. `scope` says what one fit serves: one `task` of a dataset, all tasks of a `dataset`, or
-    nothing (`instance`: all work happens in `predict`). A setting named `instances` bounds how many test trajectories
-    the method is scored on, where all of them would cost too much; tables show the number.
+    nothing (`instance`: all work happens in `predict`).
     """
 
     scope: ClassVar[Scope] = "task"
-    kind: ClassVar[Kind] = "learned"  # tables rank learned methods; references show the floor and the ceiling
+    kind: ClassVar[Kind] = "learned"  # tables rank learned methods; references frame them
     uses_equation: ClassVar[bool] = False  # knows the PDE beside the data
+    stochastic: ClassVar[bool] = False  # answers are samples of a law; else one answer, and S = 1 is all it is asked
     version: ClassVar[int] = 1  # raise it when a change of the code moves the numbers
+    parts: ClassVar[tuple[type[Method], ...]] = ()  # methods that this one is made of: their versions count too
     profiles: ClassVar[Mapping[str, Any]]  # profile name -> frozen settings dataclass
     source: ClassVar[str] = ""  # the paper to cite
     sampling_settings: ClassVar[tuple[str, ...]] = ()  # settings that `predict` alone reads: they need no new fit
@@ -56,9 +57,20 @@ class Method(ABC):
         """Why this method cannot do this task on this dataset, or None."""
         return None
 
+    def aids(self, task: Task) -> tuple[str, ...]:
+        """What it is given beside data and observations, for tables, such as coordinates as input."""
+        return ()
+
     def remark(self, task: Task, dataset: Dataset) -> str | None:
         """What a table must say beside this score, such as where it leaves its source, or None."""
         return None
+
+    def scored_trajectories(self) -> int | None:
+        """How many test trajectories it is scored on at most, where all would cost too much; None: all.
+
+        Tables show the number. Default: the setting `instances`, where the settings have one.
+        """
+        return getattr(self.settings, "instances", None)
 
     @abstractmethod
     def fit(self, train: TrajectorySet, valid: TrajectorySet, tasks: Sequence[Task], seed: int, run: Run) -> Self: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -54,12 +55,19 @@ class Problem:
 
 @dataclass(frozen=True)
 class Prediction:
-    """S samples of the whole video. A method that predicts only some frames names them; only those are scored."""
+    """S samples of the whole video. A method that predicts only some frames names them; only those are scored.
+
+    `point` is for methods that know more than their samples show, such as the mean of the law they draw from.
+    """
 
     u: Tensor  # (S, B, T, H, W, C)
     frames: tuple[int, ...] | None = None  # None: all of them
-    evaluations: float | None = None  # network (or solver) evaluations spent on a trajectory
+    evaluations: float | None = None  # network (or solver) evaluations spent on a sample of a trajectory
+    point: Tensor | None = None  # (B, T, H, W, C), the answer where one is asked for; None: the first sample
+    diagnostics: Mapping[str, Sequence[float]] | None = None  # how an iteration went: a number per trajectory each
 
     def __post_init__(self) -> None:
         if self.u.ndim != 6:
             raise ValueError(f"prediction: expected (S, B, T, H, W, C), got {tuple(self.u.shape)}")
+        if self.point is not None and self.point.shape != self.u.shape[1:]:
+            raise ValueError(f"point: expected {tuple(self.u.shape[1:])}, got {tuple(self.point.shape)}")

@@ -28,6 +28,11 @@ class Task(ABC):
     roll_out: RollOut = "drop"
     trains: bool = False  # one fit for all tasks of a dataset learns from the tasks that say so
 
+    @property
+    def is_sparse(self) -> bool:
+        """Whether frames are seen in part, at sensors."""
+        return self.family == "continuous" or self.rate < 1
+
     @abstractmethod
     def mask(self, grid: Grid, generator: torch.Generator) -> Tensor:
         """One trajectory's mask: (T, H, W) bool, True where seen."""

@@ -9,22 +9,23 @@
     names     the order of names, task families         tables    a family laid out for reading
     collect   files -> records                          text      words and numbers every format shares
     entries   seeds -> one number or a state            markdown, latex, page (html), tidy (csv, json)
-    columns   methods side by side: who is best
+    columns   methods side by side: who is best         selection which records enter
     overview  ranks and costs, one line per method
     board     all of it together
 """
 
 from __future__ import annotations
 
-import os
-import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmark.errors import UserError
 from benchmark.leaderboard import latex, markdown, page, tidy
 from benchmark.leaderboard.board import Leaderboard, read_leaderboard
+from benchmark.leaderboard.entries import Samples
+from benchmark.leaderboard.selection import check_include
+from benchmark.records.files import write_text
 
 __all__ = ["FORMATS", "Leaderboard", "Written", "read_leaderboard", "render", "save", "write_leaderboard"]
 
@@ -40,11 +41,15 @@ FORMATS = tuple(_RENDERERS)
 
 @dataclass(frozen=True)
 class Written:
-    """What came of a leaderboard: the text (no folder given) or the files, and the records that could not be read."""
+    """What came of a leaderboard: the text (no folder given) or the files, and which records are not in it.
+
+    `problems`: those that could not be read; `left_out`: a word on those that were not asked for.
+    """
 
     text: str | None
     paths: tuple[Path, ...]
     problems: tuple[str, ...]
+    left_out: str = ""
 
 
 def render(board: Leaderboard, format: str) -> str:
@@ -54,37 +59,32 @@ def render(board: Leaderboard, format: str) -> str:
 def save(board: Leaderboard, formats: Sequence[str], folder: Path) -> list[Path]:
     """Write `leaderboard.<extension>` for each format, each file whole or not at all."""
     texts = {folder / f"leaderboard.{_RENDERERS[_known(format)][0]}": render(board, format) for format in formats}
-    folder.mkdir(parents=True, exist_ok=True)
     for path, content in texts.items():
-        _write_text(path, content)
+        write_text(path, content)
     return list(texts)
 
 
-def write_leaderboard(results: Path, profile: str, formats: Sequence[str], output: Path | None) -> Written:
+def write_leaderboard(
+    results: Path,
+    profile: str,
+    formats: Sequence[str],
+    output: Path | None,
+    samples: Samples = "one",
+    include: Collection[str] = (),
+) -> Written:
     """Build the leaderboard once and render each format; without an output folder, the one format asked for as text."""
     for format in formats:
         _known(format)
     if output is None and len(formats) != 1:
         raise UserError(f"formats: expected exactly one without an output folder, got {', '.join(formats) or 'none'}")
-    board = read_leaderboard(results, profile)
+    board = read_leaderboard(results, profile, samples, include)
+    check_include(include, board.others)
     if output is None:
-        return Written(render(board, formats[0]), (), board.problems)
-    return Written(None, tuple(save(board, formats, output)), board.problems)
+        return Written(render(board, formats[0]), (), board.problems, board.left_out)
+    return Written(None, tuple(save(board, formats, output)), board.problems, board.left_out)
 
 
 def _known(format: str) -> str:
     if format not in _RENDERERS:
         raise UserError(f"format: expected one of {', '.join(FORMATS)}, got {format!r}")
     return format
-
-
-def _write_text(path: Path, content: str) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(content)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

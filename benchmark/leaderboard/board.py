@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence, Set
+from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmark.errors import UserError
 from benchmark.leaderboard.collect import read_records
 from benchmark.leaderboard.columns import Column, build_column
+from benchmark.leaderboard.entries import Samples
 from benchmark.leaderboard.names import FAMILIES, ordered
 from benchmark.leaderboard.overview import Overview, build_overview
+from benchmark.leaderboard.selection import note, other_names, select
 from benchmark.records.cell import PROFILES
 from benchmark.records.record import Record
 
@@ -20,25 +22,34 @@ from benchmark.records.record import Record
 class Leaderboard:
     profile: str
     methods: tuple[str, ...]
-    references: frozenset[str]  # those of the methods that set floor and ceiling, by their own word
+    references: frozenset[str]  # those of the methods that are references, by their own word
     families: dict[str, tuple[Column, ...]]  # title -> columns, datasets first, then tasks
     overview: Overview
     records: tuple[Record, ...]
     problems: tuple[str, ...]  # records that could not be read
+    others: frozenset[str] = frozenset()  # names by which records that are not the suite's own can be asked for
+    left_out: str = ""  # a word on those that were not
+    samples: Samples = "one"  # which error of methods that sample is shown and ranked
 
     @property
     def columns(self) -> list[Column]:
         return [column for columns in self.families.values() for column in columns]
 
 
-def read_leaderboard(results: Path, profile: str) -> Leaderboard:
-    """Read every record of a profile and compare. Unreadable ones are in `problems` and stop nothing."""
+def read_leaderboard(
+    results: Path, profile: str, samples: Samples = "one", include: Collection[str] = ()
+) -> Leaderboard:
+    """Read every record of a profile and compare. Unreadable ones are in `problems` and stop nothing.
+
+    `include` asks for records that are not the suite's own, or are variants (`selection`).
+    """
     if profile not in PROFILES:
         raise UserError(f"profile: expected one of {', '.join(PROFILES)}, got {profile!r}")
-    records, problems = read_records(Path(results), profile)
+    found, problems = read_records(Path(results), profile)
+    records, left_out = select(found, include)
     methods = ordered((record.cell.method for record in records), "methods")
     references = frozenset(record.cell.method for record in records if record.is_reference)
-    columns = _columns(records, methods, references)
+    columns = _columns(records, methods, references, samples)
     families = {title: tuple(column for column in columns if column.family == title) for title in FAMILIES}
     return Leaderboard(
         profile=profile,
@@ -48,16 +59,19 @@ def read_leaderboard(results: Path, profile: str) -> Leaderboard:
         overview=build_overview(methods, references, columns, records),
         records=tuple(records),
         problems=tuple(problems),
+        others=other_names(found),
+        left_out=note(left_out),
+        samples=samples,
     )
 
 
-def _columns(records: Sequence[Record], methods: Sequence[str], references: Set[str]) -> list[Column]:
+def _columns(records: Sequence[Record], methods: Sequence[str], references: Set[str], samples: Samples) -> list[Column]:
     """A column for each dataset and task that has a record."""
     groups: dict[tuple[str, str], dict[str, list[Record]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
         groups[record.cell.dataset, record.cell.task][record.cell.method].append(record)
     return [
-        build_column(task, dataset, methods, references, groups[dataset, task])
+        build_column(task, dataset, methods, references, groups[dataset, task], samples)
         for dataset in ordered({dataset for dataset, _ in groups}, "datasets")
         for task in ordered({task for _, task in groups}, "tasks")
         if (dataset, task) in groups

@@ -1,6 +1,6 @@
 """One task of one dataset: all methods' entries side by side, and who is best.
 
-Learned methods compete with each other. References (floor and ceiling) do not; the best of them is pointed out where no
+Learned methods compete with each other. References do not; the best of them is pointed out where no
 learned method has a lower error.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from benchmark.leaderboard.entries import MISSING, NO_RECORD, Entry, majority, pool
+from benchmark.leaderboard.entries import MISSING, NO_RECORD, Entry, Samples, majority, pool
 from benchmark.leaderboard.names import family_of
 from benchmark.records.compare import Basis
 from benchmark.records.record import Record
@@ -36,13 +36,19 @@ class Column:
 
 
 def build_column(
-    task: str, dataset: str, methods: Sequence[str], references: Set[str], records: Mapping[str, Sequence[Record]]
+    task: str,
+    dataset: str,
+    methods: Sequence[str],
+    references: Set[str],
+    records: Mapping[str, Sequence[Record]],
+    samples: Samples = "one",
 ) -> Column:
     everything = [record for group in records.values() for record in group]
-    family = family_of(next((record.task for record in everything if record.task), {}))
-    shared = majority(everything)
+    plain = [record for record in everything if not record.changes]  # variants do not say what a column compares
+    family = family_of(next((record.task for record in (*plain, *everything) if record.task), {}))
+    shared = majority(plain) or majority(everything)
     entries = {
-        method: pool(records[method], shared)
+        method: pool(records[method], shared, samples)
         if method in records
         else Entry(method, task, dataset, MISSING, notes=(f"{MISSING}: {NO_RECORD}",))
         for method in methods
@@ -65,6 +71,7 @@ def lowest(entries: Iterable[Entry]) -> frozenset[str]:
 def _alike(learned: Sequence[Entry]) -> frozenset[str]:
     if len(learned) < 2:
         return frozenset()
-    from benchmark.scoring.stats import not_distinguishable
+    from benchmark.scoring.paired import not_distinguishable
 
-    return frozenset(not_distinguishable({entry.method: list(entry.values) for entry in learned}))
+    groups = next((entry.groups for entry in learned if entry.groups), None)  # of the same test set
+    return frozenset(not_distinguishable({entry.method: entry.by_seed for entry in learned}, groups))

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from benchmark.records.compare import Basis, difference, scored_part
-from benchmark.records.record import STATES, Record
+from benchmark.records.record import STATES, MetricScore, Record
 
 MISSING = "missing"
 NO_RECORD = "no record"
+MEAN_OF_SAMPLES = "rel_l2_mean"  # has been that since scorer version 2
+
+Samples = Literal["one", "mean"]  # which error of a method that samples a table shows: of one sample, or of their mean
 
 
 @dataclass(frozen=True)
@@ -25,9 +28,13 @@ class Entry:
     notes: tuple[str, ...] = ()
     seeds: tuple[int, ...] = ()  # those in the mean
     mean: float | None = None
-    low: float | None = None
+    low: float | None = None  # 95 % interval over test trajectories
     high: float | None = None
-    values: tuple[float, ...] = ()  # one per trajectory, mean over seeds
+    seed_sd: float | None = None  # standard deviation of the seeds' means; None: one seed does not show it
+    total_low: float | None = None  # 95 % interval over test trajectories and seeds, where there are several
+    total_high: float | None = None
+    by_seed: tuple[tuple[float, ...], ...] = ()  # one value per trajectory, for each of `seeds`
+    groups: tuple[int, ...] | None = None  # the run of each trajectory where runs are shared
     ranked: bool = False  # scored on the same frames of the same trajectories as the rest of the column
 
 
@@ -44,7 +51,7 @@ def majority(records: Sequence[Record]) -> Basis | None:
     return max(votes, key=standing)
 
 
-def pool(records: Sequence[Record], shared: Basis | None) -> Entry:
+def pool(records: Sequence[Record], shared: Basis | None, samples: Samples = "one") -> Entry:
     """Seeds of one method: mean over seeds of the trajectory mean. Seeds on another basis are left out and named."""
     cell = records[0].cell
     done = [record for record in records if record.state == "done"]
@@ -58,11 +65,11 @@ def pool(records: Sequence[Record], shared: Basis | None) -> Entry:
     used = [record for record in done if seeds[record.cell.seed] is None]
     notes = (
         *dict.fromkeys(record.remark for record in used if record.remark),
+        *_not_converged(used),
         *([f"not ranked: {apart}"] if apart else filter(None, [scored_part(own)])),
         *(f"seed {seed} left out: {why}" for seed, why in seeds.items() if why),
         *(f"seed {record.cell.seed} {note}" for record in others for note in _reasons([record])),
     )
-    mean, low, high = _interval(used)
     return Entry(
         cell.method,
         cell.task,
@@ -70,29 +77,44 @@ def pool(records: Sequence[Record], shared: Basis | None) -> Entry:
         "done",
         notes=notes,
         seeds=tuple(record.cell.seed for record in used),
-        mean=mean,
-        low=low,
-        high=high,
-        values=tuple(sum(column) / len(used) for column in zip(*map(_values, used), strict=True)),
+        **_pooled([shown_score(record, samples).in_percent() for record in used], used[0].groups),
+        groups=used[0].groups,
         ranked=apart is None,
     )
 
 
-def _interval(used: Sequence[Record]) -> tuple[float, float, float]:
-    """Mean and 95 % bounds: the record's own for one seed, a bootstrap over seeds and trajectories for several."""
-    if len(used) == 1:
-        score = used[0].headline.in_percent()
-        return score.mean, score.low, score.high
-    from benchmark.scoring.stats import hierarchical_interval
-
-    mean = sum(record.headline.in_percent().mean for record in used) / len(used)
-    low, high = hierarchical_interval([_values(record) for record in used])
-    return mean, float(low), float(high)
+def shown_score(record: Record, samples: Samples) -> MetricScore:
+    """The error that a table shows: the headline, or that of the mean of samples where there are several."""
+    if samples == "mean" and MEAN_OF_SAMPLES in record.metrics and record.basis.scorer >= 2:
+        return record.metrics[MEAN_OF_SAMPLES]
+    return record.headline
 
 
-def _values(record: Record) -> list[float]:
-    """The headline of each test trajectory, in percent."""
-    return record.headline.in_percent().values
+def _pooled(scores: Sequence[MetricScore], groups: tuple[int, ...] | None) -> dict[str, Any]:
+    """Mean, intervals and spread over seeds; of one seed the record's own."""
+    by_seed = tuple(tuple(score.values) for score in scores)
+    if len(scores) == 1:
+        return {"mean": scores[0].mean, "low": scores[0].low, "high": scores[0].high, "by_seed": by_seed}
+    from benchmark.scoring.stats import bootstrap_interval, seed_spread, total_interval
+
+    low, high = bootstrap_interval([sum(column) / len(scores) for column in zip(*by_seed, strict=True)], groups=groups)
+    total_low, total_high = total_interval(by_seed, groups=groups)
+    return {
+        "mean": sum(score.mean for score in scores) / len(scores),
+        "low": low,
+        "high": high,
+        "seed_sd": seed_spread(by_seed),
+        "total_low": max(total_low, 0.0),  # an error is not below 0
+        "total_high": total_high,
+        "by_seed": by_seed,
+    }
+
+
+def _not_converged(records: Sequence[Record]) -> list[str]:
+    """Fits at test time that a method says did not come to an end."""
+    ends = [done for record in records for done in record.cost.get("diagnostics", {}).get("converged", [])]
+    failed = sum(not done for done in ends)
+    return [f"{failed} of {len(ends)} fits at test time did not converge"] if failed else []
 
 
 def _reasons(records: Sequence[Record]) -> tuple[str, ...]:

@@ -25,14 +25,19 @@ _SPECIAL = {
 }
 _FRAMES = {"best": r"\textbf{%s}", "second": r"\underline{%s}", "reference": r"\textit{%s}", "": "%s"}
 _LEGEND = (
-    f"Bold: best learned method; underlined: second; {text.ALIKE}: not distinguishable from the best; italic: the best "
-    f"reference where no learned method has a lower error; {text.DASH}: missing."
+    f"Bold: best learned method; underlined: second; {text.ALIKE}: not shown to be worse than the best; italic: the "
+    f"best reference where no learned method has a lower error; {text.DASH}: missing."
 )
 _WIDE = 6  # more columns than this are scaled to the line
 
 
 def render(board: Leaderboard) -> str:
-    lines = [f"{text.title(board)}.", *text.heading(board), r"Needs \usepackage{booktabs,graphicx}.", *text.LEGEND]
+    lines = [
+        f"{text.title(board)}.",
+        *text.heading(board),
+        r"Needs \usepackage{booktabs,graphicx}.",
+        *text.legend(board),
+    ]
     if board.problems:
         lines += ["Could not be read:", *(" ".join(problem.split()) for problem in board.problems)]
     parts = ["\n".join(f"% {_ascii(line)}" for line in lines)]
@@ -49,7 +54,8 @@ def _family(table: Table, board: Leaderboard) -> str:
         body += [_row([_escape(method), *map(_place, places)]) for method, places in rows]
     notes = [_escape(_LEGEND), *(f"{_raised(mark)} {_one_line(note)}" for mark, note in table.footnotes)]
     notes += [_one_line(remark) for remark in table.remarks]
-    caption = f"{table.title}, profile {board.profile}: relative l2 error in percent. {_caption_sources(board)}"
+    what = f"{table.title}, profile {board.profile}: relative l2 error in percent."
+    caption = f"{what} {table.caption} {_caption_sources(board)}"
     return _float(caption, _label(table.title), [*_header(table.columns), *body], len(table.columns), notes)
 
 
@@ -123,4 +129,10 @@ def _escape(line: str) -> str:
 
 
 def _ascii(line: str) -> str:
-    return line.replace(text.ALIKE, "dagger").replace(text.DASH, "---").encode("ascii", "replace").decode()
+    return (
+        line.replace(text.ALIKE, "dagger")
+        .replace(text.DASH, "---")
+        .replace("±", "+-")
+        .encode("ascii", "replace")
+        .decode()
+    )

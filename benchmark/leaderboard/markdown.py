@@ -1,4 +1,4 @@
-"""Markdown: pipe tables that also read well in a terminal, with the 95 % interval behind each number."""
+"""Markdown: pipe tables that also read well in a terminal, with interval and spread over seeds behind each number."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FRAMES = {"best": "**{}**", "second": "<u>{}</u>", "reference": "*{}*", "": "{}
 def render(board: Leaderboard) -> str:
     parts = [f"# {text.title(board)}", *map(_escape, text.heading(board))]
     if board.records:
-        parts += ["\n".join(f"- {line}" for line in text.LEGEND) + "\n- Brackets: 95 % interval."]
+        parts += ["\n".join(f"- {line}" for line in text.legend(board))]
         parts += [part for table in family_tables(board) for part in _family(table)]
         parts += ["## Overview", *_overview(board)]
     if board.problems:
@@ -27,6 +27,7 @@ def render(board: Leaderboard) -> str:
 def _family(table: Table) -> list[str]:
     parts = [f"## {table.title}"]
     if table.columns:
+        parts.append(_escape(table.caption))
         header = ["method", *(f"{column.dataset} {column.task}" for column in table.columns)]
         body = []
         for block, rows in table.blocks:
@@ -43,7 +44,7 @@ def _place(shown: Shown) -> str:
     letters = ",".join(mark for mark in shown.marks if mark != text.ALIKE)
     value += text.ALIKE if text.ALIKE in shown.marks else ""
     value += f"<sup>{letters}</sup>" if letters else ""
-    return f"{value} {shown.interval}" if shown.interval else value
+    return " ".join(filter(None, [value, shown.interval, shown.seeds]))
 
 
 def _overview(board: Leaderboard) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, Literal
 
-from benchmark.planning.registry import registry
+from benchmark.planning.registry import SUITE, registry
 
 CONTINUOUS = "Continuous partial observation"
 FULL = "Forward and inverse, full observation"
@@ -24,10 +24,20 @@ def known(kind: Kind) -> tuple[str, ...]:
     return tuple(registry().names(kind))
 
 
+@cache
+def _own(kind: str) -> frozenset[str]:
+    return frozenset(name for (k, name), origin in registry().origin.items() if k == kind and origin == SUITE)
+
+
+def of_suite(kind: str, name: str) -> bool:
+    """Whether a method, task or dataset is the suite's own, by its name."""
+    return name in _own(kind)
+
+
 def ordered(names: Iterable[str], kind: Kind) -> list[str]:
-    """Registered names in their order, then the others alphabetically."""
-    found = set(names)
-    return [name for name in known(kind) if name in found] + sorted(found.difference(known(kind)))
+    """Registered names in their order, then the others alphabetically; variants follow what they are of."""
+    place = {name: i for i, name in enumerate(known(kind))}
+    return sorted(set(names), key=lambda name: (place.get(name.partition(" @ ")[0], len(place)), name))
 
 
 def family_of(task: Mapping[str, Any]) -> str:

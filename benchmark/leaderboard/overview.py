@@ -1,10 +1,14 @@
-"""One line per method: what is done, how it ranks where a ranking is fair, and what it costs.
+"""One line per method: what is done, how it ranks against whom it met, and what it costs.
 
-Ranks and ratios of a block (references, learned methods) use only the columns in which every method of the block that
-has any ranked number has one:
+A method is compared within its block (references, learned methods), in its own columns, pair by pair:
 
-    mean rank = mean over columns of the rank (equal errors share the mean of their ranks)
-    ratio     = exp(mean over columns of ln(error / lowest error of the block))
+    rank  = 1 + C / |met| sum over competitors c met of the share of the columns shared with c in which c is better
+    ratio = exp(mean over columns of ln(error / lowest error of the block))
+
+C is the number of competitors with a ranked number, `met` are those that share a column; equal errors count one half.
+Where all methods have all columns this is the mean rank. A method with few columns changes nobody else's set of columns
+but its own: nobody is judged by columns that only others lack. A column in which a method is alone says nothing and is
+left out; so is, from the ratio, a column whose lowest error is NEGLIGIBLE, as a ratio to that says nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from benchmark.leaderboard.entries import MISSING
 from benchmark.records.record import Record
 
 COSTS = ("parameters", "fit_seconds", "predict_seconds", "evaluations", "peak_memory_mb")
-TINY = 1e-12  # errors below it (percent) count as equal to it, so that a ratio exists
+NEGLIGIBLE = 1e-2  # percent: lower errors count as this
 
 
 @dataclass(frozen=True)
@@ -33,21 +37,30 @@ class Spread:
 
 
 @dataclass(frozen=True)
+class Ranking:
+    """Where a method stands among those of its block that it met."""
+
+    rank: float
+    cells: int  # columns with a competitor
+    met: int  # competitors that share a column
+    competitors: int  # of the block, with a ranked number
+    ratio: float | None  # None: the lowest error is rounding in every column
+    exact: int  # columns left out of the ratio for that
+
+
+@dataclass(frozen=True)
 class Summary:
     method: str
     reference: bool
-    uses_equation: bool  # beside the data
     states: Mapping[str, int]  # number of columns in each state; failed includes timeout and oom
     seeds: tuple[int, int] | None  # fewest and most seeds in a number
-    mean_rank: float | None
-    ratio: float | None
+    ranking: Ranking | None  # None: it met nobody
     costs: Mapping[str, Spread | None]
 
 
 @dataclass(frozen=True)
 class Overview:
     summaries: tuple[Summary, ...]
-    shared: Mapping[str, tuple[int, int]]  # block -> number of ranked methods, of columns that all of them have
 
 
 def build_overview(
@@ -56,56 +69,59 @@ def build_overview(
     own: dict[str, list[Record]] = {method: [] for method in methods}
     for record in records:
         own[record.cell.method].append(record)
-    ranking: dict[str, tuple[float, float]] = {}
-    shared = {}
-    for block, wanted in (("references", True), ("learned methods", False)):
-        members = [method for method in methods if (method in references) == wanted]
-        compared, errors = _shared_errors(members, columns)
-        shared[block] = (len(compared), len(errors))
-        ranking |= _ranking(compared, errors)
-    summaries = tuple(_summary(method, columns, own[method], ranking.get(method)) for method in methods)
-    return Overview(summaries, shared)
+    rankings: dict[str, Ranking] = {}
+    for wanted in (True, False):
+        rankings |= _rankings([method for method in methods if (method in references) == wanted], columns)
+    return Overview(tuple(_summary(method, columns, own[method], rankings.get(method)) for method in methods))
 
 
-def _shared_errors(members: Sequence[str], columns: Sequence[Column]) -> tuple[list[str], list[dict[str, float]]]:
-    """Who is compared, and their errors in each column that has them all."""
-    ranked = [
-        {method: entry.mean for method, entry in column.entries.items() if entry.ranked and entry.mean is not None}
-        for column in columns
-    ]
-    compared = [method for method in members if any(method in errors for errors in ranked)]
-    complete = [errors for errors in ranked if compared and all(method in errors for method in compared)]
-    return compared, [{method: max(errors[method], TINY) for method in compared} for errors in complete]
+def _rankings(members: Sequence[str], columns: Sequence[Column]) -> dict[str, Ranking]:
+    """Of each method of a block that met another one."""
+    errors = [_ranked_errors(members, column) for column in columns]
+    compared = [method for method in members if any(method in column for column in errors)]
+    found = {method: _ranking(method, [c for c in errors if method in c], len(compared) - 1) for method in compared}
+    return {method: ranking for method, ranking in found.items() if ranking is not None}
 
 
-def _ranking(compared: Sequence[str], errors: Sequence[Mapping[str, float]]) -> dict[str, tuple[float, float]]:
-    """Mean rank and geometric-mean ratio of each method."""
-    if not errors:
-        return {}
-    result = {}
-    for method in compared:
-        ranks = [_rank(column[method], column.values()) for column in errors]
-        logs = [math.log(column[method] / min(column.values())) for column in errors]
-        result[method] = (math.fsum(ranks) / len(ranks), math.exp(math.fsum(logs) / len(logs)))
-    return result
+def _ranked_errors(members: Sequence[str], column: Column) -> dict[str, float]:
+    """Of the members that are ranked in a column; negligible ones are alike."""
+    entries = (column.entries[method] for method in members)
+    return {e.method: max(e.mean, NEGLIGIBLE) for e in entries if e.ranked and e.mean is not None}
 
 
-def _rank(error: float, errors: Iterable[float]) -> float:
-    errors = list(errors)
-    below, equal = sum(other < error for other in errors), sum(other == error for other in errors)
-    return below + (equal + 1) / 2
+def _ranking(method: str, own: Sequence[Mapping[str, float]], competitors: int) -> Ranking | None:
+    """`own`: the errors of the block in each column that the method has."""
+    contested = [column for column in own if len(column) > 1]
+    if not contested:
+        return None
+    lost: dict[str, list[float]] = {}  # competitor -> how much of each shared column it won
+    for column in contested:
+        for other in column.keys() - {method}:
+            lost.setdefault(other, []).append(_won(column[other], column[method]))
+    places = math.fsum(math.fsum(shares) / len(shares) for shares in lost.values())
+    lowest = [(column[method], min(column.values())) for column in contested]
+    logs = [math.log(error / least) for error, least in lowest if least > NEGLIGIBLE]
+    return Ranking(
+        rank=1 + places * competitors / len(lost),
+        cells=len(contested),
+        met=len(lost),
+        competitors=competitors,
+        ratio=math.exp(math.fsum(logs) / len(logs)) if logs else None,
+        exact=len(lowest) - len(logs),
+    )
 
 
-def _summary(
-    method: str, columns: Sequence[Column], records: Sequence[Record], ranking: tuple[float, float] | None
-) -> Summary:
+def _won(error: float, other: float) -> float:
+    return 1.0 if error < other else 0.5 if error == other else 0.0
+
+
+def _summary(method: str, columns: Sequence[Column], records: Sequence[Record], ranking: Ranking | None) -> Summary:
     entries = [column.entries[method] for column in columns]
     found = Counter(entry.state for entry in entries)
     seeds = [len(entry.seeds) for entry in entries if entry.seeds]
     return Summary(
         method=method,
         reference=any(record.is_reference for record in records),
-        uses_equation=any(record.about and record.about.uses_equation for record in records),
         states={
             "done": found["done"],
             "failed": found["failed"] + found["timeout"] + found["oom"],
@@ -113,13 +129,19 @@ def _summary(
             "missing": found[MISSING],
         },
         seeds=(min(seeds), max(seeds)) if seeds else None,
-        mean_rank=ranking[0] if ranking else None,
-        ratio=ranking[1] if ranking else None,
+        ranking=ranking,
         costs={name: _spread(name, records) for name in COSTS},
     )
 
 
 def _spread(name: str, records: Sequence[Record]) -> Spread | None:
-    done = [record for record in records if record.state == "done"]
-    costs = [record.cost[name] for record in done if isinstance(record.cost.get(name), (int, float))]
+    costs = [cost for record in records if record.state == "done" and (cost := _cost(name, record)) is not None]
     return Spread(median(costs), min(costs), max(costs)) if costs else None
+
+
+def _cost(name: str, record: Record) -> float | None:
+    """On a CPU the processor's seconds, which other work on the machine does not move, where the record has them."""
+    own = {"fit_seconds": "fit_cpu_seconds", "predict_seconds": "predict_cpu_seconds"}.get(name, name)
+    on_cpu = str(record.provenance.get("device", "cpu")).startswith("cpu")
+    value = record.cost.get(own if on_cpu and own in record.cost else name)
+    return value if isinstance(value, (int, float)) else None

@@ -43,7 +43,7 @@ def render(board: Leaderboard) -> str:
         template.render(
             title=text.title(board),
             heading=text.heading(board),
-            legend=[*text.LEGEND, "Brackets: 95 % interval."],
+            legend=text.legend(board),
             tables=family_tables(board),
             overview_header=text.OVERVIEW_HEADER,
             overview_rows=text.overview_rows(board.overview),

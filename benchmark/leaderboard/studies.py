@@ -5,31 +5,38 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmark.leaderboard.board import Leaderboard, read_leaderboard
-from benchmark.leaderboard.entries import MISSING, Entry
+from benchmark.leaderboard.entries import MISSING, Entry, Samples
 from benchmark.leaderboard.markdown import pipe_table
 from benchmark.leaderboard.names import ordered
-from benchmark.leaderboard.text import number
+from benchmark.leaderboard.selection import check_include
+from benchmark.leaderboard.text import ONE_SEED, caption, number
 from benchmark.planning.suites import Study
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Entries by (dataset, task), method and variant; `problems` are records that could not be read."""
+    """Entries by (dataset, task), method and variant; `problems` are records that could not be read, `left_out`
+    says which were not asked for."""
 
     study: Study
     profile: str
+    samples: Samples
     entries: dict[tuple[str, str], dict[str, dict[str, Entry]]]
     problems: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
 
 
-def compare(study: Study, results: Path, profile: str) -> Comparison:
-    boards = {variant: read_leaderboard(study.folder(results, variant), profile) for variant in study.variants}
+def compare(
+    study: Study, results: Path, profile: str, samples: Samples = "one", include: Collection[str] = ()
+) -> Comparison:
+    boards = {name: read_leaderboard(study.folder(results, name), profile, samples, include) for name in study.variants}
+    check_include(include, frozenset().union(*(board.others for board in boards.values())))
     found = {name: _entries(board) for name, board in boards.items()}
     cells = {cell for entries in found.values() for cell in entries}
     methods = ordered({method for _, _, method in cells}, "methods")
@@ -42,7 +49,8 @@ def compare(study: Study, results: Path, profile: str) -> Comparison:
         if any((d, t) == cell[:2] for cell in cells)
     }
     problems = tuple(f"{variant}: {problem}" for variant, board in boards.items() for problem in board.problems)
-    return Comparison(study, profile, entries, problems)
+    left_out = tuple(f"{variant}: {board.left_out}" for variant, board in boards.items() if board.left_out)
+    return Comparison(study, profile, samples, entries, problems, left_out)
 
 
 def _entries(board: Leaderboard) -> dict[tuple[str, str, str], Entry]:
@@ -53,8 +61,10 @@ def render_markdown(comparison: Comparison) -> str:
     study = comparison.study
     parts = [
         f"# {study.title}",
-        f"Profile {comparison.profile}. Relative l2 error of the whole video in percent, with the 95 % interval. Each "
-        "column has data or settings of its own: a row shows a trend, and is not a ranking.",
+        f"Profile {comparison.profile}. Relative l2 error of the whole video in percent, with the 95 % interval over "
+        f"test trajectories and, behind ±, the standard deviation of the seeds' means ({ONE_SEED}). Each column has "
+        "data or settings of its own: a row shows a trend, and is not a ranking.",
+        caption(comparison.samples),
         "\n".join(f"- {name}: {spell(changes)}" for name, changes in study.variants.items()),
     ]
     for (dataset, task), rows in comparison.entries.items():
@@ -77,7 +87,8 @@ def spell(changes: Mapping[str, Any]) -> str:
 def _place(entry: Entry) -> str:
     if entry.mean is None or entry.low is None or entry.high is None:
         return entry.state
-    return f"{number(entry.mean)} [{number(entry.low)}, {number(entry.high)}]"
+    spread = "" if entry.seed_sd is None else f" ± {number(entry.seed_sd)}"
+    return f"{number(entry.mean)} [{number(entry.low)}, {number(entry.high)}]{spread}"
 
 
 def render_json(comparison: Comparison) -> str:
@@ -89,7 +100,7 @@ def render_json(comparison: Comparison) -> str:
 def render_csv(comparison: Comparison) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    names = ("variant", "dataset", "task", "method", "state", "mean", "low", "high")
+    names = ("variant", "dataset", "task", "method", "state", "mean", "low", "high", "seed_sd")
     writer.writerow([*names, "seeds", "notes"])
     for row in _rows(comparison):
         writer.writerow([*(row[name] for name in names), " ".join(map(str, row["seeds"])), "; ".join(row["notes"])])

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from benchmark.leaderboard import text
 from benchmark.leaderboard.board import Leaderboard
 from benchmark.leaderboard.columns import Column
 from benchmark.leaderboard.entries import MISSING, Entry
 from benchmark.leaderboard.text import ALIKE, DASH, letter, number
+from benchmark.leaderboard.traits import traits
 
 SHORT_STATES = {MISSING: DASH, "unsupported": "unsup."}
 
@@ -19,6 +21,7 @@ class Shown:
 
     text: str
     interval: str
+    seeds: str  # the spread over seeds, empty for one seed
     emphasis: str  # "best", "second", "reference" or ""
     marks: tuple[str, ...]
     state: str
@@ -27,6 +30,7 @@ class Shown:
 @dataclass(frozen=True)
 class Table:
     title: str
+    caption: str
     columns: tuple[Column, ...]
     blocks: tuple[tuple[str, tuple[tuple[str, tuple[Shown, ...]], ...]], ...]  # block name -> (method, row)
     footnotes: tuple[tuple[str, str], ...]  # (letter, text)
@@ -47,7 +51,9 @@ def _table(title: str, columns: Sequence[Column], board: Leaderboard) -> Table:
         if rows:
             blocks.append((block, rows))
     footnotes = tuple((mark, note) for note, mark in letters.items())
-    return Table(title, shown, tuple(blocks), footnotes, (*_sizes(shown), *_left_out(columns)))
+    scored = {method for column in shown for method, entry in column.entries.items() if entry.mean is not None}
+    remarks = (*_sizes(shown), *traits(board.records, scored), *_left_out(columns))
+    return Table(title, text.caption(board.samples), shown, tuple(blocks), footnotes, remarks)
 
 
 def _shown(column: Column, method: str, letters: dict[str, str]) -> Shown:
@@ -59,10 +65,11 @@ def _shown(column: Column, method: str, letters: dict[str, str]) -> Shown:
     return Shown(*_value(entry), _emphasis(column, method), tuple(marks), entry.state)
 
 
-def _value(entry: Entry) -> tuple[str, str]:
+def _value(entry: Entry) -> tuple[str, str, str]:
     if entry.mean is None or entry.low is None or entry.high is None:
-        return SHORT_STATES.get(entry.state, entry.state), ""
-    return number(entry.mean), f"[{number(entry.low)}, {number(entry.high)}]"
+        return SHORT_STATES.get(entry.state, entry.state), "", ""
+    spread = "" if entry.seed_sd is None else f"± {number(entry.seed_sd)}"
+    return number(entry.mean), f"[{number(entry.low)}, {number(entry.high)}]", spread
 
 
 def _emphasis(column: Column, method: str) -> str:

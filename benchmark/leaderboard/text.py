@@ -5,20 +5,52 @@ from __future__ import annotations
 from collections import defaultdict
 
 from benchmark.leaderboard.board import Leaderboard
+from benchmark.leaderboard.entries import Samples
 from benchmark.leaderboard.names import ordered
-from benchmark.leaderboard.overview import Overview, Spread
+from benchmark.leaderboard.overview import NEGLIGIBLE, Overview, Ranking, Spread
+from benchmark.records.record import SCORER_VERSION
 
 ALIKE = "†"
 DASH = "—"
 LEGEND = (
-    "Relative l2 error of the whole video in percent, mean over test trajectories (and seeds); lower is better.",
+    "Relative l2 error of the whole video in percent (helmholtz: of the field that is asked for), mean over test "
+    "trajectories (and seeds); lower is better.",
     "Best: the lowest error among learned methods (bold); second: underlined; "
-    f"{ALIKE}: not distinguishable from the best (paired test on the same trajectories, Holm-corrected, 5 % level).",
-    "References (floor and ceiling) stand above the learned methods and do not compete with them; "
+    f"{ALIKE}: not shown to be worse than the best (paired test of the log ratio of errors on the same trajectories: "
+    "sign flips for one seed each, a t-test over trajectories and seeds for several; Holm-corrected, 5 % level).",
+    "References stand above the learned methods and do not compete with them; "
     "in italics: the best reference where no learned method has a lower error.",
     f"{DASH}: missing, no record. failed, timeout, oom, unsup. (unsupported): no number, the letter gives the reason. "
     "A number with a letter has a note; a number marked 'not ranked' takes no part in the comparison.",
 )
+
+
+INTERVALS = "Brackets: 95 % interval over test trajectories (whole runs where several are cut out of one)."
+ONE_SEED = "one seed: training variance not shown"
+SAMPLES = {
+    "one": "Methods that sample are shown by one sample, or by their own mean where they know it",
+    "mean": "Methods that sample are shown by the mean of their samples, or by their own mean where they know it",
+}
+SQRT_2 = "a perfect sampler's single sample has sqrt(2) times the error of the posterior mean"
+
+
+def legend(board: Leaderboard) -> list[str]:
+    """What the marks mean, and what the numbers do not show."""
+    return [*LEGEND, f"{INTERVALS} {_seeds(board)}"]
+
+
+def _seeds(board: Leaderboard) -> str:
+    """Where the variance over trainings is to be seen."""
+    spread = "Behind ±: standard deviation of the seeds' means."
+    counts = {len(entry.seeds) for column in board.columns for entry in column.entries.values() if entry.seeds}
+    if counts == {1}:
+        return f"All numbers are of {ONE_SEED}."
+    return f"{spread} Without it, {ONE_SEED}." if 1 in counts else spread
+
+
+def caption(samples: Samples) -> str:
+    """Which error of methods that sample a table shows."""
+    return f"{SAMPLES[samples]}; {SQRT_2}."
 
 
 def title(board: Leaderboard) -> str:
@@ -31,7 +63,11 @@ def heading(board: Leaderboard) -> list[str]:
         f"All numbers are of profile {board.profile}. Numbers of different profiles are never comparable: grids, set "
         "sizes and training budgets differ.",
         *_sources(board),
+        *([f"{board.left_out}."] if board.left_out else []),
+        *_older(board),
     ]
+    if board.records and set(board.methods) <= board.references:
+        sentences.append("There is no record of a learned method: these are the references alone.")
     if not board.records:
         sentences.append(f"There is no readable record of profile {board.profile}.")
     return sentences
@@ -57,23 +93,24 @@ def _sources(board: Leaderboard) -> list[str]:
     return sentences
 
 
+def _older(board: Leaderboard) -> list[str]:
+    """Numbers by definitions that have changed since."""
+    found = {record.basis.scorer for record in board.records if record.state == "done"}
+    older = ", ".join(str(version) for version in sorted(found) if version < SCORER_VERSION)
+    if not older:
+        return []
+    return [
+        f"There are records of scorer version {older}, the suite's is {SCORER_VERSION}: their numbers follow earlier "
+        "definitions of the metrics (CHANGELOG.md) until the cells are run again."
+    ]
+
+
 def overview_notes(overview: Overview) -> list[str]:
     """What the overview's reader must know."""
-    informed = [one.method for one in overview.summaries if one.uses_equation]
-    equation = [f"These use the equation beside the data: {', '.join(informed)}."] if informed else []
-    return [OVERVIEW_NOTE, *equation, *shared_cells(overview)]
-
-
-def shared_cells(overview: Overview) -> list[str]:
-    """On how many cells the ranks stand."""
-    return [
-        f"Mean rank and ratio of the {count} {block} with a ranked number use the {columns} cells (dataset x task) "
-        "that all of them have."
-        if columns
-        else f"Mean rank and ratio: the {count} {block} share no cell, so there is none."
-        for block, (count, columns) in overview.shared.items()
-        if count
-    ]
+    exact = [(one.method, one.ranking.exact) for one in overview.summaries if one.ranking and one.ranking.exact]
+    left_out = ", ".join(f"{method} {count}" for method, count in exact)
+    zeros = [f"Cells left out of the ratio as the lowest error there is negligible: {left_out}."] if exact else []
+    return [*OVERVIEW_NOTES, *zeros]
 
 
 OVERVIEW_HEADER = (
@@ -83,7 +120,9 @@ OVERVIEW_HEADER = (
     "unsupported",
     "missing",
     "seeds",
-    "mean rank",
+    "rank",
+    "cells",
+    "met",
     "ratio to best",
     "parameters",
     "fit s",
@@ -91,9 +130,15 @@ OVERVIEW_HEADER = (
     "evaluations",
     "peak MB",
 )
-OVERVIEW_NOTE = (
-    "Cells are datasets x tasks; failed includes timeout and oom. Ratio: geometric mean of error over the lowest error "
-    "of the block. Costs are medians over done cells; predict s and evaluations are for one trajectory."
+OVERVIEW_NOTES = (
+    "Cells are datasets x tasks; failed includes timeout and oom. Costs are medians over done cells; seconds are the "
+    "processor's on a CPU, the clock's on a GPU; predict s and evaluations are for one sample of one trajectory.",
+    "Rank: 1 + for each competitor (of the learned methods, or of the references) the share of the cells ranked for "
+    "both in which it has the lower error, equal errors one half; scaled to all competitors where some share no cell. "
+    "Cells: those of the method with a competitor. Met: competitors with a shared cell, of all. A rank over few cells, "
+    "or against few competitors, says less.",
+    f"Errors below {NEGLIGIBLE:g} % count as that. Ratio: geometric mean over these cells of error / lowest error of "
+    "the block, without cells where the lowest is that small; rows with other cells are not comparable by it.",
 )
 
 
@@ -103,12 +148,18 @@ def overview_rows(overview: Overview) -> list[list[str]]:
             one.method,
             *(str(count) for count in one.states.values()),
             DASH if one.seeds is None else "-".join(str(n) for n in sorted(set(one.seeds))),
-            DASH if one.mean_rank is None else f"{one.mean_rank:.2f}",
-            DASH if one.ratio is None else f"{one.ratio:.2f}",
+            *_ranking(one.ranking),
             *(_cost(name, spread) for name, spread in one.costs.items()),
         ]
         for one in overview.summaries
     ]
+
+
+def _ranking(ranking: Ranking | None) -> list[str]:
+    if ranking is None:
+        return [DASH] * 4
+    ratio = DASH if ranking.ratio is None else f"{ranking.ratio:.2f}"
+    return [f"{ranking.rank:.2f}", str(ranking.cells), f"{ranking.met}/{ranking.competitors}", ratio]
 
 
 def _cost(name: str, spread: Spread | None) -> str:

@@ -1,4 +1,6 @@
-"""csv and json: everything, for other programs. Metrics keep the units of the record; pooled errors are in percent.
+"""csv and json: everything, for other programs. Metrics keep the units of the record; pooled errors are in percent:
+low and high are the interval over test trajectories, seed_sd the standard deviation of the seeds' means, total_low and
+total_high the interval over both.
 
 The csv has one row for each record and metric, one row without a metric where a record has no numbers, and one row
 without a seed where there is no record.
@@ -34,7 +36,19 @@ PROVENANCE = (
 CELL = ("method", "task", "dataset", "profile", "seed", "state")
 ABOUT = tuple(field.name for field in fields(About))
 METRIC = ("metric", "unit", "mean", "low", "high")
-POOLED = ("pooled_percent", "pooled_low", "pooled_high", "pooled_seeds", "ranked", "place", "alike", "notes")
+POOLED = (
+    "pooled_percent",
+    "pooled_low",
+    "pooled_high",
+    "pooled_seed_sd",
+    "pooled_total_low",
+    "pooled_total_high",
+    "pooled_seeds",
+    "ranked",
+    "place",
+    "alike",
+    "notes",
+)
 CSV_HEADER = (*CELL, *METRIC, "n", "frames", "reason", *POOLED, *COST, *PROVENANCE, *ABOUT)
 
 
@@ -103,7 +117,8 @@ def _pooled(column: Column, method: str) -> list[Any]:
     entry = column.entries[method]
     seeds = " ".join(map(str, entry.seeds))
     place, alike = _place(column, method), method in column.alike
-    return [entry.mean, entry.low, entry.high, seeds, entry.ranked, place, alike, "; ".join(entry.notes)]
+    numbers = (entry.mean, entry.low, entry.high, entry.seed_sd, entry.total_low, entry.total_high)
+    return [*numbers, seeds, entry.ranked, place, alike, "; ".join(entry.notes)]
 
 
 def _place(column: Column, method: str) -> str:
@@ -123,7 +138,13 @@ def render_json(board: Leaderboard) -> str:
         "title": text.title(board),
         "profile": board.profile,
         "headline": HEADLINE,
-        "notes": [*text.heading(board), *text.LEGEND, *text.overview_notes(board.overview)],
+        "samples": board.samples,
+        "notes": [
+            *text.heading(board),
+            *text.legend(board),
+            text.caption(board.samples),
+            *text.overview_notes(board.overview),
+        ],
         "data_sources": text.sources(board),
         "problems": board.problems,
         "families": [
@@ -152,19 +173,20 @@ def _json_column(column: Column) -> dict[str, Any]:
 
 
 def _json_entry(entry: Entry) -> dict[str, Any]:
-    names = ("method", "state", "mean", "low", "high", "seeds", "ranked", "notes")
+    spread = ("seed_sd", "total_low", "total_high")
+    names = ("method", "state", "mean", "low", "high", *spread, "seeds", "ranked", "notes")
     return {name: getattr(entry, name) for name in names}
 
 
 def _json_cell(record: Record) -> str:
     cell = {
-        **vars(record.cell),
+        **record.cell.to_json(),
         "state": record.state,
         "reason": record.reason,
         "frames": record.frames,
         "n": record.basis.trajectories if record.state == "done" else None,
         "metrics": {name: _score(score) for name, score in sorted(record.metrics.items())},
-        "about": record.about and asdict(record.about),
+        "about": record.about and record.about.to_json(),
         "cost": {name: value for name, value in record.cost.items() if value is not None},
         "provenance": _provenance(record),
     }

@@ -1,8 +1,8 @@
 """What a cell will take, before it runs: from records of the same method nearby, else from what is declared.
 
 Nearest first: this cell's own record, then the same task with another seed, then other tasks of the dataset. Without
-any, it is the fit's own budget in seconds (the setting `training.seconds`), which leaves the prediction out, or else
-the profile's budget of a cell, an upper bound. Memory has a lower bound in the test set and its prediction.
+any, it is what the profile allows for a fit of its scope on one quiet core (`python -m benchmark budget` measures it),
+which leaves the prediction out. Memory has a lower bound in the test set and its prediction.
 """
 
 from __future__ import annotations
@@ -18,7 +18,11 @@ from benchmark.records.cell import Cell
 from benchmark.records.files import read_record
 from benchmark.records.record import Record, RecordError
 
-BUDGET = {"smoke": 10.0, "laptop": 600.0}  # seconds per cell, fit and score, on 2 cores; `paper` has none
+SCOPES = ("task", "dataset", "instance")
+BUDGET = {  # seconds of a fit, by profile and scope; `paper` has none
+    "smoke": dict.fromkeys(SCOPES, 10.0),
+    "laptop": dict(zip(SCOPES, (300.0, 900.0, 300.0), strict=True)),
+}
 BYTES = 4  # float32
 
 
@@ -36,7 +40,7 @@ NOTHING = Estimate(0.0, 0.0, 0.0, "nothing to do")
 def estimate(cell: Resolved, request: Request, to_generate: Iterable[Split], fit_counted: bool) -> Estimate:
     """`to_generate`: splits that this cell will make; `fit_counted`: an earlier cell makes the fit that it uses."""
     trajectories = cell.identity["evaluation"]["trajectories"]
-    resolution, samples = cell.dataset.sizes.resolution, request.samples
+    resolution, samples = cell.dataset.sizes.resolution, cell.identity["evaluation"]["samples"]
     video_mb = trajectories * cell.scored_length * resolution**2 * BYTES / 2**20
     disk = _data_mb(cell, to_generate)
     has_fit = fit_counted or is_fitted(cell.fit_folder(request.runs))
@@ -45,7 +49,7 @@ def estimate(cell: Resolved, request: Request, to_generate: Iterable[Split], fit
         seconds, basis = _declared(cell, request.profile, has_fit)
         return Estimate(seconds, video_mb * (samples + 3), disk, basis)
     cost = record.cost
-    seconds = cost["predict_seconds"] * trajectories * samples / _samples(record)
+    seconds = cost["predict_seconds"] * trajectories * samples
     disk += 0.0 if has_fit else cost.get("parameters", 0) * BYTES / 2**20
     seconds += 0.0 if has_fit else cost["fit_seconds"]
     return Estimate(seconds, max(cost["peak_memory_mb"], video_mb), disk, f"the record of {record.cell}")
@@ -53,14 +57,9 @@ def estimate(cell: Resolved, request: Request, to_generate: Iterable[Split], fit
 
 def _declared(cell: Resolved, profile: str, has_fit: bool) -> tuple[float | None, str]:
     """Seconds, and who says so."""
-    fit = getattr(getattr(cell.settings, "training", None), "seconds", None)
-    if fit is not None:
-        return (0.0 if has_fit else fit), "the fit's budget, without the prediction"
-    return BUDGET.get(profile), "the profile's budget" if profile in BUDGET else "nothing known"
-
-
-def _samples(record: Record) -> int:
-    return record.settings["evaluation"]["samples"]
+    if profile not in BUDGET or cell.method.kind == "reference":
+        return None, "nothing known"
+    return (0.0 if has_fit else BUDGET[profile][cell.method.scope]), "the profile's budget of a fit"
 
 
 def _data_mb(cell: Resolved, splits: Iterable[Split]) -> float:

@@ -21,10 +21,10 @@ from benchmark.planning.estimate import NOTHING, Estimate, estimate
 from benchmark.planning.registry import PluginError, near
 from benchmark.planning.request import Request
 from benchmark.planning.resolve import NoProfile, Resolved, Resolver, about
-from benchmark.records.cell import PROFILES, Cell
-from benchmark.records.digest import digest
+from benchmark.planning.variants import check_names, differences
+from benchmark.records.cell import PROFILES, Cell, digest
 from benchmark.records.files import read_record
-from benchmark.records.record import About, RecordError
+from benchmark.records.record import About, Record, RecordError
 
 Action = Literal["run", "skip", "write", "refuse"]
 
@@ -40,23 +40,32 @@ class PlannedCell:
     estimate: Estimate = NOTHING
     fit: str = ""  # cells with the same one share a fit
     settings: dict[str, Any] = field(default_factory=dict, repr=False)  # all that can move the numbers
+    changes: dict[str, Any] = field(default_factory=dict)  # of a variant
     about: About | None = None  # what the method declares of itself; None where it cannot be loaded
+    stored: Record | None = field(default=None, repr=False)  # the record that is there, stale or not
 
     @property
     def key(self) -> str:
         return digest(self.settings)
 
 
-def plan(request: Request) -> list[PlannedCell]:
-    """Every cell of the request, once. Names, overrides and plugins are checked before anything else."""
+def plan(request: Request, is_part: bool = False) -> list[PlannedCell]:
+    """Every cell of the request, once. Names, overrides and plugins are checked before anything else.
+
+    `is_part`: of a larger request whose overrides and names have been checked.
+    """
     resolver = Resolver.of(request)
     cells = cells_of(request, resolver)
     if "all" not in request.methods:
         for name in resolver.names("methods"):
             resolver.method(name)
-    resolver.check_changes()
+    if not is_part:
+        resolver.check_changes()
     counted = _Counted()
-    return [_plan_cell(cell, request, resolver, counted) for cell in cells]
+    planned = [_plan_cell(cell, request, resolver, counted) for cell in cells]
+    if not is_part:
+        check_names(request, planned)
+    return planned
 
 
 @dataclass
@@ -86,14 +95,17 @@ def _plan_cell(cell: Cell, request: Request, resolver: Resolver, counted: _Count
     try:
         resolved = resolver.resolve(cell)
     except NoProfile as error:
-        return PlannedCell(cell, "unsupported", "write", str(error), about=about(resolver.method(cell.method)))
+        known = {"settings": resolver.sources(cell), "about": about(resolver.method(cell.method))}
+        return PlannedCell(cell, "unsupported", "write", str(error), **known)
     except PluginError as error:  # asked through `all`: one broken method takes nothing else down
         return PlannedCell(cell, "failed", "refuse", str(error))
-    known: dict[str, Any] = {"settings": resolved.identity, "about": resolved.about}
+    cell = resolved.cell
+    known: dict[str, Any] = {"settings": resolved.identity, "changes": resolved.changes, "about": resolved.about}
     if resolved.unsupported:
         return PlannedCell(cell, "unsupported", "write", resolved.unsupported, **known)
     try:
-        state, reason = state_of(resolved, request.results)
+        known["stored"] = stored = _stored(cell, request.results)
+        state, reason = state_of(resolved, stored)
     except RecordError as error:
         state, reason = "failed", str(error)
         if not request.overwrite:
@@ -109,21 +121,21 @@ def _plan_cell(cell: Cell, request: Request, resolver: Resolver, counted: _Count
     return PlannedCell(cell, state, "run", reason, cost, fit, **known)
 
 
-def state_of(resolved: Resolved, results: Path) -> tuple[str, str]:
+def _stored(cell: Cell, results: Path) -> Record | None:
+    path = cell.path(results)
+    return read_record(path) if path.exists() else None
+
+
+def state_of(resolved: Resolved, record: Record | None) -> tuple[str, str]:
     """The state of a cell's record against what would be run now, and the reason."""
-    path = resolved.cell.path(results)
-    if not path.exists():
+    if record is None:
         return "missing", ""
-    record = read_record(path)
     if record.key != resolved.key:
         return "stale", "; ".join(changes(record.settings or None, resolved.identity)) or "made another way"
     return record.state, record.reason
 
 
-def changes(old: Any, new: Any, where: str = "") -> Iterator[str]:
+def changes(old: Any, new: Any) -> Iterator[str]:
     """Where two nested dicts differ: 'method.width: 32 -> 64'."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        for name in dict.fromkeys([*old, *new]):
-            yield from changes(old.get(name), new.get(name), f"{where}.{name}" if where else name)
-    elif old != new:
-        yield f"{where}: {old} -> {new}" if where else "recorded without its settings"
+    for where, before, after in differences(old, new):
+        yield f"{'.'.join(where)}: {before} -> {after}" if where else "recorded without its settings"

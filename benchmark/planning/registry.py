@@ -2,7 +2,8 @@
 
 Names come from three places: the tables in `methods`, `tasks` and `datasets`; entry points of installed packages
 (groups `benchmark.methods`, `benchmark.tasks`, `benchmark.datasets`); and files given with `--plugin`. A name is
-registered once; a plugin that cannot be loaded is reported in `broken` and takes nothing else down.
+registered once; a plugin that cannot be loaded is reported in `broken` and takes nothing else down. The suite's own
+names are known by their version, all others by their source as well (`source`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.errors import UserError
+from benchmark.planning.sources import file_source, module_source
+from benchmark.records.cell import NAME
 
 KINDS = ("methods", "tasks", "datasets")
 SUITE = "the suite"  # the origin of built-in names
@@ -43,9 +46,14 @@ class Registry:
     def __init__(self) -> None:
         self.tables: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
         self.origin: dict[tuple[str, str], str] = {}
+        self.files: dict[str, str] = {}  # origin of a plugin file -> its sha256 when it was read
         self.broken: dict[str, str] = {}  # plugin -> what went wrong
 
     def add(self, kind: str, name: str, target: Any, origin: str) -> None:
+        if not NAME.fullmatch(str(name)):  # it becomes a part of file names
+            raise PluginError(
+                f"{kind[:-1]} {name!r} of {origin}: expected a name of letters, digits, '_', '.', '+' and '-'"
+            )
         if name in self.tables[kind]:
             taken = self.origin[kind, name]
             raise PluginError(f"{kind[:-1]} {name!r} of {origin} is registered already by {taken}; choose another name")
@@ -60,7 +68,23 @@ class Registry:
             raise UnknownName(f"unknown {kind[:-1]} {name!r}{near(name, self.tables[kind])}")
         return name
 
+    def source(self, kind: str, name: str) -> str | None:
+        """sha256 of the source of a name that is not the suite's own; None for the suite's own."""
+        origin, target = self.origin[kind, name], self.tables[kind][name]
+        if origin == SUITE:
+            return None
+        if origin in self.files:
+            return self.files[origin]
+        return module_source(target.partition(":")[0] if isinstance(target, str) else target.__module__)
+
     def load(self, kind: str, name: str) -> Any:
+        target = self._import(kind, name)
+        is_foreign = kind == "datasets" and self.origin[kind, name] != SUITE and isinstance(target, type)
+        if is_foreign and target.__module__.partition(".")[0] != "datasets":
+            target.code = self.source(kind, name)
+        return target
+
+    def _import(self, kind: str, name: str) -> Any:
         target = self.tables[kind][self.check(kind, name)]
         if not isinstance(target, str):
             return target
@@ -87,12 +111,14 @@ class Registry:
         """Register what a plugin file lists in METHODS, TASKS and DATASETS (dicts of name -> class)."""
         if not path.is_file():
             raise PluginError(f"plugin {path}: no such file")
+        origin = f"plugin {path}"
+        self.files[origin] = file_source(path)
         module = _import_file(path)
         found = [(kind, name, target) for kind in KINDS for name, target in _table(module, kind, path).items()]
         if not found:
             raise PluginError(f"plugin {path}: expected a dict METHODS, TASKS or DATASETS of name -> class, found none")
         for kind, name, target in found:
-            self.add(kind, name, target, f"plugin {path}")
+            self.add(kind, name, target, origin)
         return [(kind, name) for kind, name, _ in found]
 
 
@@ -126,8 +152,8 @@ def _import_file(path: Path) -> Any:
         raise PluginError(f"plugin {path}: expected a Python file (.py)")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
+    try:  # from its text: cached bytecode may be older than what the key says
+        exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
     except Exception as error:  # whatever a stranger's file raises
         raise PluginError(f"plugin {path}: {type(error).__name__}: {error}") from error
     return module

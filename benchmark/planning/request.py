@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
 from benchmark.errors import UserError
 from benchmark.planning.settings import parse_overrides, read_config
+from benchmark.records.cell import VARIANT
+
+RESERVED = ("all", "none", "plugins", "variants")  # of `leaderboard --include` and `records --variant`
+
+SAMPLES = {"smoke": 2, "laptop": 8, "paper": 1}  # per trajectory, of a method that samples, unless asked otherwise
 
 
 @dataclass(frozen=True)
@@ -20,7 +25,7 @@ class Request:
     datasets: tuple[str, ...] = ("navier_stokes",)
     seeds: tuple[int, ...] = (0,)
     profile: str = "laptop"
-    samples: int = 1
+    samples: int | None = None  # of methods that sample; None: the profile's
     device: str = "auto"  # auto: cuda if there is one, else cpu
     overrides: tuple[str, ...] = ()  # "width=32", "dataset.alpha=3", "task.noise=0.1"
     config: Path | None = None  # the same as YAML; `overrides` win
@@ -33,6 +38,8 @@ class Request:
     limit: int | None = None  # test trajectories
     overwrite: bool = False
     mask_seed: int = 0
+    base: tuple[str, ...] = ()  # a study's own overrides: what `config` and `overrides` depart from
+    name: str = ""  # of the variants that departing makes; "": named after what they change
 
     def __post_init__(self) -> None:
         for name in ("samples", "jobs", "limit"):
@@ -41,13 +48,29 @@ class Request:
                 raise UserError(f"{name}: expected 1 or more, got {value}")
         if self.time_limit is not None and self.time_limit <= 0:
             raise UserError(f"time limit: expected more than 0 seconds, got {self.time_limit}")
+        if self.name in RESERVED:
+            raise UserError(f"--name: {self.name!r} has a meaning of its own; choose another name")
+        if self.name and not VARIANT.fullmatch(self.name):
+            raise UserError(f"--name: expected a letter or digit, then up to 79 of these or '_.=+-', got {self.name!r}")
         for name in ("methods", "tasks", "datasets", "seeds"):
             if not getattr(self, name):
                 raise UserError(f"{name}: expected at least one")
 
+    def samples_of(self, stochastic: bool) -> int:
+        """How many samples a method is asked for; one that has a single answer is asked for that."""
+        return (self.samples or SAMPLES.get(self.profile, 1)) if stochastic else 1
+
     def changes(self) -> dict[str, Any]:
         """Every override as a dotted key."""
-        return {**(read_config(self.config) if self.config else {}), **parse_overrides(self.overrides)}
+        config = read_config(self.config) if self.config else {}
+        return {**parse_overrides(self.base), **config, **parse_overrides(self.overrides)}
+
+    def plain(self) -> Self:
+        """The same cells with the profile's own settings and evaluation."""
+        default = type(self)
+        return replace(
+            self, overrides=(), config=None, name="", samples=default.samples, limit=None, mask_seed=default.mask_seed
+        )
 
     def to_json(self) -> dict[str, Any]:
         return {k: _plain(v) for k, v in asdict(self).items()}
@@ -57,7 +80,7 @@ class Request:
         paths = {k: Path(values[k]) for k in ("results", "runs", "data")}
         config = Path(values["config"]) if values["config"] else None
         plugins = tuple(Path(p) for p in values["plugins"])
-        lists = {k: tuple(values[k]) for k in ("methods", "tasks", "datasets", "seeds", "overrides")}
+        lists = {k: tuple(values[k]) for k in ("methods", "tasks", "datasets", "seeds", "overrides", "base")}
         return cls(**{**values, **lists, **paths, "config": config, "plugins": plugins})
 
 

@@ -2,14 +2,18 @@
 
 The key is the digest of what can move the numbers: the settings of method, dataset and task, the versions of method,
 dataset and scorer, the data itself, a plugin's tasks that a fit learns from, the number of samples and test
-trajectories, the mask seed. The code of a task has no version: a changed law of noise needs a setting of its own.
+trajectories, the mask seed. What is not of the suite adds the sha256 of its source. The code of the suite's tasks has
+no version: a changed law of noise needs a setting of its own.
+
+A cell whose identity is not that of the plain request, the one without any changes, is a variant.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, is_dataclass
+from dataclasses import dataclass, field, is_dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +23,8 @@ from benchmark.planning.registry import SUITE, PluginError, Registry, near, regi
 from benchmark.planning.request import Request
 from benchmark.planning.settings import SettingsError, has, keys, resolve, without
 from benchmark.planning.support import scored_length, unsupported
-from benchmark.records.cell import Cell
-from benchmark.records.digest import digest, plain
+from benchmark.planning.variants import departure, variant_name
+from benchmark.records.cell import Cell, digest, plain
 from benchmark.records.record import SCORER_VERSION, About
 
 FIT = "fit.json"  # written last: with it a fit is whole
@@ -43,6 +47,7 @@ class Resolved:
     identity: dict[str, Any]  # everything that can move the numbers
     fit_identity: dict[str, Any]
     unsupported: str | None = None
+    changes: dict[str, Any] = field(default_factory=dict)  # of a variant
 
     @property
     def key(self) -> str:
@@ -50,7 +55,7 @@ class Resolved:
 
     @property
     def about(self) -> About:
-        return about(self.method)
+        return about(self.method, self.method(self.settings).aids(self.task))
 
     @property
     def fit_name(self) -> str:
@@ -72,9 +77,15 @@ class Resolved:
         return scored_length(self.task, self.dataset)
 
 
-def about(method: type[Method]) -> About:
+def method_versions(method: type[Method]) -> dict[str, Any]:
+    """Of a method, and of those that it is made of."""
+    parts = {part.__name__: method_versions(part) for part in method.parts}
+    return {"method": method.version} | ({"parts": parts} if parts else {})
+
+
+def about(method: type[Method], aids: tuple[str, ...] = ()) -> About:
     """What a method declares of itself, for its records."""
-    return About(method.kind, method.uses_equation, method.scope)
+    return About(method.kind, method.uses_equation, method.scope, tuple(aids))
 
 
 def run_folder(runs: Path, cell: Cell) -> Path:
@@ -150,7 +161,30 @@ class Resolver:
                     raise SettingsError(f"unknown setting {whole!r}: none of the {kind} asked for has it{hint}")
 
     def resolve(self, cell: Cell) -> Resolved:
-        """Raises NoProfile, PluginError or SettingsError."""
+        """With the variant that the request makes of the cell. Raises NoProfile, PluginError or SettingsError."""
+        resolved = self._resolve(replace(cell, variant=""))
+        if self._plain is self:
+            return resolved
+        changes = departure(self._plain._resolve(resolved.cell).identity, resolved.identity, self.request.limit)
+        if not changes:
+            return resolved
+        variant = self.request.name or variant_name(changes)
+        return replace(resolved, cell=replace(cell, variant=variant), changes=changes)
+
+    @cached_property
+    def _plain(self) -> Resolver:
+        """For the same cells without changes."""
+        plain = self.request.plain()
+        return self if plain == self.request else Resolver(plain, self.registry, plain.changes())
+
+    def sources(self, cell: Cell) -> dict[str, Any]:
+        """What the key has of a method, task or dataset that is not the suite's own; nothing of the suite's own."""
+        names = {"method": cell.method, "task": cell.task, "dataset": cell.dataset}
+        found = {part: self.registry.source(f"{part}s", name) for part, name in names.items()}
+        foreign = {part: source for part, source in found.items() if source is not None}
+        return {"sources": foreign} if foreign else {}
+
+    def _resolve(self, cell: Cell) -> Resolved:
         method, settings = self.method(cell.method), self.method_settings(cell.method)
         task, dataset = self.task(cell.task), self.dataset(cell.dataset)
         instance = method(settings)
@@ -159,15 +193,17 @@ class Resolver:
         common = {
             "method": without(plain(settings), method.memory_settings),
             "dataset": plain(dataset.settings),
-            "versions": {"method": method.version, "dataset": dataset.version, "scorer": SCORER_VERSION},
+            "versions": {"dataset": dataset.version, "scorer": SCORER_VERSION, **method_versions(method)},
             "data": self._data_identity(cell.dataset, method.scope),
         }
         return Resolved(
             cell, method, settings, task, dataset, tasks,
             identity=common
-            | {"task": _plain_task(task), "evaluation": self._evaluation(dataset, settings)}
-            | self._added_training(task, tasks),
-            fit_identity=_fit_identity(common, method, cell, {t.name: _plain_task(t) for t in tasks}),
+            | {"task": _plain_task(task), "evaluation": self._evaluation(dataset, instance)}
+            | self._added_training(task, tasks)
+            | self.sources(cell),
+            fit_identity=_fit_identity(common, method, cell, {t.name: self._learned(t) for t in tasks})
+            | _taught(self.sources(cell)),
             unsupported=reason,
         )  # fmt: skip
 
@@ -180,13 +216,20 @@ class Resolver:
     def _added_training(self, task: Task, tasks: Sequence[Task]) -> dict[str, Any]:
         """The suite's own training tasks follow from the cell; a plugin's change what a fit has learned."""
         added = [t for t in tasks if t.name != task.name and self.registry.origin.get(("tasks", t.name)) != SUITE]
-        return {"training": {t.name: _plain_task(t) for t in added}} if added else {}
+        return {"training": {t.name: self._learned(t) for t in added}} if added else {}
 
-    def _evaluation(self, dataset: Dataset, settings: Any) -> dict[str, int]:
-        """`--limit` and a method's setting `instances` both bound how many test trajectories are scored."""
-        bounds = (dataset.sizes.test, self.request.limit, getattr(settings, "instances", None))
+    def _learned(self, task: Task) -> Any:
+        """A task that a fit learns from."""
+        known = ("tasks", task.name) in self.registry.origin
+        source = self.registry.source("tasks", task.name) if known else None
+        return _plain_task(task) | ({"source": source} if source else {})
+
+    def _evaluation(self, dataset: Dataset, method: Method) -> dict[str, int]:
+        """`--limit` and the method itself both bound how many test trajectories are scored."""
+        bounds = (dataset.sizes.test, self.request.limit, method.scored_trajectories())
         count = min(bound for bound in bounds if bound)
-        return {"samples": self.request.samples, "trajectories": count, "mask_seed": self.request.mask_seed}
+        samples = self.request.samples_of(method.stochastic)
+        return {"samples": samples, "trajectories": count, "mask_seed": self.request.mask_seed}
 
     def stored(self, name: str) -> dict[str, str]:
         """What is on disk of a dataset."""
@@ -272,6 +315,12 @@ def _fit_identity(common: dict[str, Any], method: type[Method], cell: Cell, task
     learning = without(common["method"], method.sampling_settings)
     return {"method": learning, "dataset": dataset, "versions": versions, "data": data,
             "cell": [cell.method, cell.dataset, cell.profile, cell.seed], "tasks": tasks}  # fmt: skip
+
+
+def _taught(sources: dict[str, Any]) -> dict[str, Any]:
+    """The sources that a fit depends on: the tasks it learns from are named apart."""
+    foreign = without(sources.get("sources", {}), ["task"])
+    return {"sources": foreign} if foreign else {}
 
 
 def _plain_task(task: Task) -> Any:

@@ -19,7 +19,7 @@ import yaml
 
 from benchmark.errors import UserError
 from benchmark.planning.registry import near
-from benchmark.records.digest import field_names, is_settings
+from benchmark.records.cell import field_names, is_settings
 
 T = TypeVar("T")
 

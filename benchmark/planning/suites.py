@@ -11,7 +11,8 @@
 
 A study runs the same cells under several settings. A variant's records are a results tree of their own,
 `<results>/studies/<suite>/<variant>/`: no leaderboard mixes them with others, and `leaderboard --results` reads each
-like any other. Fits are shared, as always, by their settings.
+like any other. Fits are shared, as always, by their settings. In that tree the variant's settings are the plain ones:
+what the command line changes beside them makes variants of their own there (`planning/variants.py`).
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from benchmark.planning.request import Request
 from benchmark.planning.settings import read_yaml
 
 KEYS = ("title", "methods", "tasks", "datasets", "seeds", "profile", "samples", "variants")
+STUDIES = "studies"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
@@ -52,7 +54,7 @@ def read_suite(path: Path) -> dict[str, Any]:
     if missing:
         raise UserError(f"{path}: {missing[0]} is missing; a suite needs methods, tasks and datasets")
     lists = {key: _list(values[key], key, path) for key in ("methods", "tasks", "datasets", "seeds") if key in values}
-    return {**lists, **{key: values[key] for key in ("profile", "samples") if key in values}}
+    return {**lists, **{key: _one(values[key], key, path) for key in ("profile", "samples") if key in values}}
 
 
 def _list(value: Any, key: str, path: Path) -> tuple[Any, ...]:
@@ -63,6 +65,13 @@ def _list(value: Any, key: str, path: Path) -> tuple[Any, ...]:
     return value
 
 
+def _one(value: Any, key: str, path: Path) -> Any:
+    kind, example = (int, "samples: 4") if key == "samples" else (str, "profile: laptop")
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise UserError(f"{path}: {key}: expected one {kind.__name__}, as in `{example}`, got {value!r}")
+    return value
+
+
 @dataclass(frozen=True)
 class Study:
     name: str
@@ -70,17 +79,21 @@ class Study:
     variants: Mapping[str, Mapping[str, Any]]  # name -> settings it changes, as dotted keys
 
     def folder(self, results: Path, variant: str) -> Path:
-        return results / "studies" / self.name / variant
+        return results / STUDIES / self.name / variant
+
+    def base(self, variant: str) -> tuple[str, ...]:
+        """The overrides that make the variant."""
+        return tuple(f"{key}={json.dumps(value)}" for key, value in self.variants[variant].items())
 
     def requests(self, request: Request) -> dict[str, Request]:
         """The request of each variant; overrides of the request itself win."""
         return {
             variant: replace(
                 request,
-                overrides=(*(f"{key}={json.dumps(value)}" for key, value in changes.items()), *request.overrides),
+                base=self.base(variant),
                 results=self.folder(request.results, variant),
             )
-            for variant, changes in self.variants.items()
+            for variant in self.variants
         }
 
 
@@ -98,3 +111,13 @@ def read_study(path: Path) -> Study | None:
         if not isinstance(changes, dict) or any(isinstance(value, dict) for value in changes.values()):
             raise UserError(f"{path}: {name}: expected dotted settings like dataset.sizes.frames: 5, got {changes!r}")
     return Study(path.stem, str(values.get("title", path.stem)), {str(name): c for name, c in variants.items()})
+
+
+def base_of(results: Path) -> tuple[str, ...] | None:
+    """What plain means in a results folder: a study's overrides in its own tree, None if no such study is known."""
+    folder = results.absolute()
+    if folder.parent.parent.name != STUDIES:
+        return ()
+    path = {path.stem: path for path in suite_files()}.get(folder.parent.name)
+    study = read_study(path) if path else None
+    return study.base(folder.name) if study and folder.name in study.variants else None

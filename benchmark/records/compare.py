@@ -17,7 +17,7 @@ class Basis(NamedTuple):
     """What two scores must share."""
 
     frames: tuple[int, ...] | None  # None: the whole video
-    task: str  # its settings: rate, noise, ...
+    task: str  # its settings: rate, noise, ..., and the source of a plugin's
     test: str  # the test set: its fingerprint, or its recipe
     training: str  # the other splits likewise; "" for a method that uses none
     masks: str
@@ -31,7 +31,7 @@ class Basis(NamedTuple):
         splits = provenance.get("data") or {}
         return cls(
             frames=record.frames,
-            task=_text(record.task),
+            task=_text(_task(record)),
             test=str(provenance.get("data_fingerprint")),
             training=" ".join(splits[name]["fingerprint"] for name in sorted(splits) if name != "test"),
             masks=str(provenance.get("mask_hash")),
@@ -76,6 +76,12 @@ def machine_difference(one: Record, other: Record) -> tuple[str | None, bool]:
 def scored_part(basis: Basis) -> str:
     """A word on frames that are left out, or nothing."""
     return "" if basis.frames is None else f"only frames {' '.join(map(str, basis.frames))} are predicted and scored"
+
+
+def _task(record: Record) -> dict[str, Any]:
+    """Its settings; what a plugin's task does follows from its source too."""
+    source = (record.settings.get("sources") or {}).get("task")
+    return record.task | ({"source": source} if source else {})
 
 
 def _text(value: Any) -> str:

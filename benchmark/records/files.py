@@ -1,6 +1,7 @@
 """Records on disk: one JSON file per cell, written whole or not at all.
 
     results/<profile>/<dataset>/<task>/<method>-s<seed>.json
+    results/<profile>/<dataset>/<task>/<method>@<variant>-s<seed>.json
 
 A file has one line a part and one a metric, keys sorted, so that a difference between two versions reads well.
 """
@@ -11,6 +12,7 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -57,18 +59,28 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Atomic: the file is either the old or the new one, never a part."""
+    with replacing(path) as part:
+        part.write_text(text, encoding="utf-8", newline="\n")
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A file beside `path` to write to; it takes its name when it is whole and on disk, or it goes.
+
+    So under `path` there is either the old file or the new one, never a part.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    os.close(handle)
+    part = Path(name)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
+        yield part
+        with part.open("rb") as file:
             os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, path)
+        part.chmod(0o644)
+        part.replace(path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
         raise
 
 

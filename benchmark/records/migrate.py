@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmark.records.digest import digest
+from benchmark.records.cell import digest
 
 SCHEMA = 2
 RENAMED: dict[int, dict[str, str]] = {2: {"task.window": "task.roll_out"}}  # by the first schema that has it so

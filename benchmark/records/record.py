@@ -17,7 +17,7 @@ from benchmark.records.cell import Cell
 from benchmark.records.compare import Basis
 from benchmark.records.migrate import SCHEMA, upgrade
 
-SCORER_VERSION = 1  # raise it when a metric's definition or value changes
+SCORER_VERSION = 2  # raise it when a metric's definition or value changes
 STATES = ("done", "failed", "timeout", "oom", "unsupported")  # stored; "stale" and "missing" are found by comparing
 HEADLINE = "rel_l2"  # what tables rank by, stored in full
 DIGITS = 6  # significant ones that are stored of the other metrics' values
@@ -39,10 +39,14 @@ class About:
     kind: Kind
     uses_equation: bool
     scope: Scope
+    aids: tuple[str, ...] = ()  # what it is given beside data and observations
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: value for name, value in asdict(self).items() if value != ()}
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> About:
-        about = cls(**raw)
+        about = cls(**{**raw, "aids": tuple(str(aid) for aid in raw.get("aids", ()))})
         if about.kind not in get_args(Kind) or about.scope not in get_args(Scope):
             raise ValueError(
                 f"about: expected a kind of {get_args(Kind)} and a scope of {get_args(Scope)}, got {about}"
@@ -99,6 +103,7 @@ class Record:
     about: About | None = None  # None: the method could not be asked
     settings: dict[str, Any] = field(default_factory=dict)  # all that can move the numbers
     key: str = ""  # digest of the settings
+    changes: dict[str, Any] = field(default_factory=dict)  # of a variant: what it changes, as `run` takes it
     remark: str = ""  # what a table must say beside the score
     frames: tuple[int, ...] | None = None  # those scored; None: the whole video
     metrics: dict[str, MetricScore] = field(default_factory=dict)
@@ -127,9 +132,20 @@ class Record:
         return str(self.provenance.get("data_source") or "unknown")
 
     @property
+    def groups(self) -> tuple[int, ...] | None:
+        """The run that each test trajectory is cut out of; None: each is a run of its own."""
+        groups = self.provenance.get("groups")
+        return None if groups is None else tuple(int(run) for run in groups)
+
+    @property
     def task(self) -> dict[str, Any]:
         """The settings of the task."""
         return self.settings.get("task") or {}
+
+    @property
+    def third_party(self) -> tuple[str, ...]:
+        """Which of method, task and dataset are not the suite's own: those whose source is part of the key."""
+        return tuple(self.settings.get("sources") or ())
 
     @cached_property
     def basis(self) -> Basis:
@@ -138,11 +154,12 @@ class Record:
     def to_json(self) -> dict[str, Any]:
         """Plain values; parts that are empty are left out. Nothing but values of secondary metrics is rounded."""
         parts = {
-            "about": self.about and asdict(self.about),
+            "about": self.about and self.about.to_json(),
             "reason": self.reason,
             "traceback": self.traceback,
             "settings": self.settings,
             "key": self.key,
+            "changes": self.changes,
             "remark": self.remark,
             "frames": None if self.frames is None else list(self.frames),
             "metrics": {
@@ -151,7 +168,7 @@ class Record:
             "cost": self.cost,
             "provenance": self.provenance,
         }
-        head = {"schema": SCHEMA, "cell": asdict(self.cell), "state": self.state}
+        head = {"schema": SCHEMA, "cell": self.cell.to_json(), "state": self.state}
         return head | {name: part for name, part in parts.items() if part not in (None, "", {})}
 
     @classmethod
@@ -162,7 +179,9 @@ class Record:
             record = _record(upgrade(raw))
             if record.state == "done" and not (HEADLINE in record.metrics and record.headline.is_finite):
                 raise RecordError(f"done, but without a finite {HEADLINE} (mean, low, high, values); {AGAIN}")
-            _ = record.basis  # what tables compare by must be there in its form
+            count, groups = record.basis.trajectories, record.groups  # what tables compare by must be there in its form
+            if groups is not None and len(groups) != count:
+                raise RecordError(f"groups: expected the run of each of {count} trajectories; {AGAIN}")
             return record
         except RecordError:
             raise
@@ -187,14 +206,15 @@ def _check_head(raw: Any) -> None:
 
 def _record(raw: dict[str, Any]) -> Record:
     frames, about = raw.get("frames"), raw.get("about")
-    settings, metrics, cost, provenance = (
-        dict(raw.get(name) or {}) for name in ("settings", "metrics", "cost", "provenance")
+    settings, changes, metrics, cost, provenance = (
+        dict(raw.get(name) or {}) for name in ("settings", "changes", "metrics", "cost", "provenance")
     )
     return Record(
         cell=Cell(**raw["cell"] | {"seed": int(raw["cell"]["seed"])}),
         state=raw["state"],
         about=None if about is None else About.from_json(about),
         settings=settings,
+        changes=changes,
         frames=None if frames is None else tuple(int(frame) for frame in frames),
         metrics={name: MetricScore.from_json(score) for name, score in metrics.items()},
         cost=cost,

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from benchmark.core import Split, Trajectories
+from benchmark.planning.request import Request
 from benchmark.planning.resolve import Resolved
 from benchmark.records.record import MetricScore, Record
-from benchmark.running.context import RunContext
 from benchmark.running.evaluate import Evaluation, Fitted, Question, evaluate
 from benchmark.running.fits import FitStore
 from benchmark.running.masks import MaskNames
@@ -21,22 +23,39 @@ if TYPE_CHECKING:
     from datasets.store import StoredTrajectories
 
 
+@dataclass(frozen=True)
+class RunContext:
+    """What the cells of a run share, what they may use, and whom they tell."""
+
+    request: Request
+    device: torch.device
+    since: str  # when this run began; with --overwrite older fits are thrown away
+    code: dict[str, Any]  # commit and dirty flag
+    progress: Callable[[str, float], None] = lambda message, fraction: None
+    clock: Callable[[bool], None] = lambda runs: None  # False: what follows is not on the cell's time limit
+
+
 def run_cell(cell: Resolved, context: RunContext) -> Record:
     """The record of a cell that is done; whatever goes wrong is raised."""
     prepare_data(cell, context)
     done = evaluate(question_of(cell, context), lambda: fitted(cell, context))
     frames, splits = done.prediction.frames, {split: _open(cell, context, split) for split in cell.splits}
+    groups = shared_runs(splits["test"], len(done.mask), cell.task.masks)
     return Record(
         cell.cell,
         "done",
         about=cell.about,
         settings=cell.identity,
         key=cell.key,
+        changes=cell.changes,
         remark=done.remark or "",
         frames=None if frames is None else tuple(frames),
-        metrics={name: summary(name, metric.unit, metric.values) for name, metric in done.metrics.items()},
+        metrics={name: summary(name, metric.unit, metric.values, groups) for name, metric in done.metrics.items()},
         cost=_cost(done),
-        provenance=describe(cell, context) | data_used(splits) | {"mask_hash": mask_hash(done.mask)},
+        provenance=describe(cell, context)
+        | data_used(splits)
+        | {"mask_hash": mask_hash(done.mask)}
+        | ({"groups": groups} if groups else {}),
     )
 
 
@@ -71,7 +90,7 @@ def question_of(cell: Resolved, context: RunContext) -> Question:
         masks=MaskNames(cell.cell.dataset, cell.cell.task, request.mask_seed, task.masks),
         truth=lambda: _test_trajectories(cell, context),
         seed=cell.cell.seed,
-        samples=request.samples,
+        samples=cell.identity["evaluation"]["samples"],
         device=context.device,
         progress=context.progress,
     )
@@ -92,7 +111,13 @@ def _open(cell: Resolved, context: RunContext, split: Split) -> StoredTrajectori
     return open_split(cell.dataset, split, context.request.data, frames=frames)
 
 
-def summary(name: str, unit: str, values: list[Any]) -> MetricScore:
+def shared_runs(test: StoredTrajectories, scored: int, masks: int) -> list[int] | None:
+    """The run of each scored video, a trajectory's masks one after another; None where no two are of one run."""
+    runs = [run for run in test.runs(scored // masks) for _ in range(masks)]
+    return runs if len(set(runs)) < len(runs) else None
+
+
+def summary(name: str, unit: str, values: list[Any], groups: list[int] | None = None) -> MetricScore:
     """A metric of a record; for a curve the mean and its bounds are lists over frames too."""
     from benchmark.scoring.stats import bootstrap_interval
 
@@ -100,7 +125,7 @@ def summary(name: str, unit: str, values: list[Any]) -> MetricScore:
     if not np.isfinite(table).all():
         raise ValueError(f"metric {name}: not finite in {int((~np.isfinite(table)).any(-1).sum())} trajectories")
     columns = table.reshape(len(table), -1).T  # (1 or T, B)
-    bounds = [bootstrap_interval(column.tolist()) for column in columns]
+    bounds = [bootstrap_interval(column.tolist(), groups=groups) for column in columns]
     parts: dict[str, Any] = {
         "mean": [float(column.mean()) for column in columns],
         "low": [float(low) for low, _ in bounds],
@@ -113,12 +138,17 @@ def summary(name: str, unit: str, values: list[Any]) -> MetricScore:
 
 def _cost(done: Evaluation) -> dict[str, Any]:
     fit, evaluations = done.fit, done.prediction.evaluations
+    diagnostics = done.prediction.diagnostics
+    extra = {} if diagnostics is None else {"diagnostics": {name: list(v) for name, v in diagnostics.items()}}
     return {"parameters": 0, "steps": 0, **done.cost} | {
         "fit_seconds": fit.seconds if fit else 0.0,
+        "fit_cpu_seconds": fit.cpu_seconds if fit else 0.0,
         "fit_cached": fit.cached if fit else False,
         "predict_seconds": done.seconds,
+        "predict_cpu_seconds": done.cpu_seconds,
         "evaluations": None if evaluations is None else float(evaluations),
         "peak_memory_mb": max(done.memory_mb, fit.memory_mb if fit else 0.0),
+        **extra,
     }
 
 

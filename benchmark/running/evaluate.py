@@ -3,9 +3,9 @@
 What a method gets at test time is made from copies: `make_problem` reads the truth, observes it and lets go of it, and
 the truth is read again only when the prediction is there. Nothing that a method can reach holds hidden values.
 
-The clock of `predict` runs over the whole problem and is divided by its trajectories. On a GPU one trajectory is
-predicted before, off the clock, so that compilation is not counted; on a CPU, and for methods that do all their work in
-`predict`, that would cost more than it corrects.
+The clock of `predict` runs over the whole problem and is divided by its trajectories and samples. On a GPU one
+trajectory is predicted before, off the clock, so that compilation is not counted; on a CPU, and for methods that do all
+their work in `predict`, that would cost more than it corrects.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ class Evaluation:
     prediction: Prediction
     metrics: dict[str, Metric]
     mask: Tensor  # (B, T, H, W, C) bool, what was seen
-    seconds: float  # of prediction, per trajectory
+    seconds: float  # of prediction, per trajectory and sample
+    cpu_seconds: float  # the same, of the processor
     memory_mb: float  # at the peak of prediction
     cost: dict[str, Any]  # what the method says itself
     fit: Fit | None
@@ -74,8 +75,9 @@ class Evaluation:
 
     @property
     def error(self) -> float:
-        """Mean relative l2 error in percent."""
-        values = self.metrics["rel_l2"].values
+        """Mean relative l2 error of one answer in percent; of several samples their average, which varies less."""
+        averaged = "rel_l2_samples" in self.metrics and self.prediction.point is None
+        values = self.metrics["rel_l2_samples" if averaged else "rel_l2"].values
         return sum(values) / len(values)
 
 
@@ -90,7 +92,9 @@ def evaluate(question: Question, fitted: Callable[[], Fitted]) -> Evaluation:
     question.progress("score", 0.0)
     truth, seen = observe(question)
     metrics = score_prediction(prediction, truth, seen, question.dataset)
-    return Evaluation(prediction, metrics, seen.mask, meter.seconds / count, meter.memory_mb, cost, fit, remark)
+    videos = count * len(prediction.u)
+    seconds, cpu_seconds = meter.seconds / videos, meter.cpu_seconds / videos
+    return Evaluation(prediction, metrics, seen.mask, seconds, cpu_seconds, meter.memory_mb, cost, fit, remark)
 
 
 def answer(question: Question, fitted: Callable[[], Fitted]) -> Answer:
@@ -158,12 +162,25 @@ def check_prediction(prediction: Any, problem: Problem, samples: int) -> Predict
         raise ValueError(f"predict: expected ({wanted}, {str(video)[1:]}, got {shape}")
     if frames is not None and (not frames or list(frames) != sorted(set(frames) & set(range(video[1])))):
         raise ValueError(f"predict: expected frames as increasing numbers below {video[1]}, got {frames}")
+    _check_diagnostics(prediction.diagnostics, video[0])
     u = prediction.u.detach().to("cpu", torch.float32)
-    scored = u if frames is None else u[:, :, list(frames)]
-    bad = ~torch.isfinite(scored).flatten(2).all(2).all(0)  # (B,)
-    if bad.any():
-        raise ValueError(f"predict: NaN or infinity in {int(bad.sum())} of {len(bad)} trajectories")
-    return replace(prediction, u=u)
+    point = None if prediction.point is None else prediction.point.detach().to("cpu", torch.float32)
+    for answers in (u, *([] if point is None else [point[None]])):
+        scored = answers if frames is None else answers[:, :, list(frames)]
+        bad = ~torch.isfinite(scored).flatten(2).all(2).all(0)  # (B,)
+        if bad.any():
+            raise ValueError(f"predict: NaN or infinity in {int(bad.sum())} of {len(bad)} trajectories")
+    return replace(prediction, u=u, point=point)
+
+
+def _check_diagnostics(diagnostics: Any, count: int) -> None:
+    """Lists of numbers, one per trajectory, finite: they go into the record."""
+    for name, values in (diagnostics or {}).items():
+        numbers = list(values) if isinstance(values, (list, tuple)) else None
+        if numbers is None or len(numbers) != count or not all(isinstance(v, (int, float)) for v in numbers):
+            raise ValueError(f"predict: expected {count} plain numbers as diagnostics {name!r}, got {values!r}")
+        if not np.isfinite(numbers).all():
+            raise ValueError(f"predict: NaN or infinity in diagnostics {name!r}")
 
 
 def score_prediction(prediction: Prediction, truth: Trajectories, seen: Problem, dataset: Dataset) -> dict[str, Metric]:

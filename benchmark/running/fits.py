@@ -2,7 +2,7 @@
 
     runs/<profile>/<dataset>/<method>-s<seed>/<task or all>-<fit key>/
         begun.json          when the fit was first begun
-        elapsed.json        seconds spent so far, so that a resumed fit reports what it really took
+        elapsed.json        seconds spent so far, by clock and processor, so that a resumed fit reports what it took
         state.safetensors   what the method learned
         fit.json            written last: with it the fit is whole
         (and whatever the method keeps there, such as checkpoints)
@@ -17,7 +17,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from torch import Tensor
 from benchmark.core import Method, Run, TrajectorySet
 from benchmark.errors import FileError
 from benchmark.planning.resolve import FIT, Resolved
-from benchmark.records.files import write_json
+from benchmark.records.files import replacing, write_json
 from benchmark.running import locks
 from benchmark.running.meter import Meter
 from benchmark.running.provenance import now
@@ -47,6 +47,7 @@ class Fit:
     cost: dict[str, float]
     created: str
     cached: bool = False
+    cpu_seconds: float = 0.0  # of the processor, all threads
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class FitStore:
         with locks.hold(folder.with_name(f"{folder.name}.lock"), self._wait):
             self.clock(True)
             if self.since is not None and _begun(folder) < self.since:
-                _discard(folder)
+                discard(folder)
             fit = read_fit(folder)
             if fit is None:
                 fit = self._make(cell, train, valid, folder)
@@ -81,15 +82,16 @@ class FitStore:
             part.unlink(missing_ok=True)
         if not (folder / "begun.json").exists():
             write_json(folder / "begun.json", {"created": now()})
-        spent = _read(folder / "elapsed.json").get("seconds", 0.0)
-        run = Run(self.device, folder, _Elapsed(folder / "elapsed.json", spent, self.progress))
+        before = {"seconds": 0.0, "cpu_seconds": 0.0} | _read(folder / "elapsed.json")
+        run = Run(self.device, folder, _Elapsed(folder / "elapsed.json", before, self.progress))
         with Meter(self.device) as meter:
             method = cell.method(cell.settings).fit(train, valid, cell.tasks, cell.cell.seed, run)
         if not isinstance(method, Method):
             raise TypeError(f"fit: expected the method itself to be returned, got {type(method).__name__}")
         _save(folder, method.state())
         cost = {name: value if isinstance(value, int) else float(value) for name, value in method.cost().items()}
-        fit = Fit(spent + meter.seconds, meter.memory_mb, cost, now())
+        spent = {name: value + getattr(meter, name) for name, value in before.items()}
+        fit = Fit(memory_mb=meter.memory_mb, cost=cost, created=now(), **spent)
         write_json(folder / FIT, {**asdict(fit), "identity": cell.fit_identity})
         return fit
 
@@ -97,14 +99,16 @@ class FitStore:
 class _Elapsed:
     """Passes progress on and notes now and then how long the fit has taken."""
 
-    def __init__(self, path: Path, spent: float, progress: Callable[[str, float], None]):
-        self.path, self.spent, self.progress = path, spent, progress
+    def __init__(self, path: Path, before: Mapping[str, float], progress: Callable[[str, float], None]):
+        self.path, self.before, self.progress = path, before, progress
         self.start = self.saved = time.monotonic()
+        self.cpu_start = time.process_time()
 
     def __call__(self, message: str, fraction: float) -> None:
         clock = time.monotonic()
         if clock - self.saved >= SAVE_EVERY:
-            write_json(self.path, {"seconds": self.spent + clock - self.start})
+            spent = {"seconds": clock - self.start, "cpu_seconds": time.process_time() - self.cpu_start}
+            write_json(self.path, {name: self.before[name] + value for name, value in spent.items()})
             self.saved = clock
         self.progress(message, fraction)
 
@@ -117,7 +121,7 @@ def read_fit(folder: Path) -> Fit | None:
     return replace(Fit(**{k: v for k, v in values.items() if k != "identity"}), cached=True)
 
 
-def _discard(folder: Path) -> None:
+def discard(folder: Path) -> None:
     """Renamed first, so that a kill half-way leaves no half-deleted fit under its name."""
     waste = folder.with_name(f".{folder.name}.old")
     shutil.rmtree(waste, ignore_errors=True)
@@ -139,11 +143,8 @@ def _save(folder: Path, state: dict[str, Tensor]) -> None:
     wrong = [name for name, value in state.items() if not isinstance(value, Tensor)]
     if wrong:
         raise TypeError(f"state: expected tensors, {wrong[0]!r} is a {type(state[wrong[0]]).__name__}")
-    part = folder / f".state.{os.getpid()}.tmp"
-    save_file({name: value.detach().cpu().contiguous().clone() for name, value in state.items()}, part)
-    with part.open("rb") as file:
-        os.fsync(file.fileno())
-    os.replace(part, folder / "state.safetensors")
+    with replacing(folder / "state.safetensors") as part:
+        save_file({name: value.detach().cpu().contiguous().clone() for name, value in state.items()}, part)
 
 
 def _load(folder: Path, device: torch.device) -> dict[str, Tensor]:

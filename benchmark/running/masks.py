@@ -5,18 +5,17 @@ Every method sees the same sensors and the same sensor noise, on every machine a
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
 
+from benchmark.core import keyed_generator
+
 
 def mask_generator(dataset: str, task: str, index: int, mask_seed: int, repeat: int = 0) -> torch.Generator:
     """The generator that draws the mask of test trajectory `index`; `repeat` counts its further masks, if any."""
-    key = f"{dataset}/{task}/{index}/{mask_seed}/{repeat}"
-    seed = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big") >> 1  # 63 bits
-    return torch.Generator().manual_seed(seed)
+    return keyed_generator(dataset, task, index, mask_seed, repeat)
 
 
 def mask_generators(

@@ -1,4 +1,4 @@
-"""Seconds and peak memory of a stretch of work."""
+"""Seconds, seconds of the processor and peak memory of a stretch of work."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _RESET = Path("/proc/self/clear_refs")  # writing 5 resets the high-water mark
 
 
 class Meter:
-    """`with Meter(device) as m: ...` then `m.seconds` and `m.memory_mb`.
+    """`with Meter(device) as m: ...` then `m.seconds`, `m.cpu_seconds` (of all threads) and `m.memory_mb`.
 
     On a GPU the memory is what torch allocated there, and the clock waits for the device. On a CPU it is the most
     that the whole process held during the stretch; where the system cannot reset that mark, since the process began.
@@ -23,7 +23,7 @@ class Meter:
 
     def __init__(self, device: torch.device):
         self.device = device
-        self.seconds = self.memory_mb = 0.0
+        self.seconds = self.cpu_seconds = self.memory_mb = 0.0
 
     def __enter__(self) -> Self:
         if self.device.type == "cuda":
@@ -31,7 +31,7 @@ class Meter:
             torch.cuda.reset_peak_memory_stats(self.device)
         else:
             _reset_mark()
-        self.start = time.perf_counter()
+        self.start, self.cpu_start = time.perf_counter(), time.process_time()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -41,6 +41,7 @@ class Meter:
         else:
             self.memory_mb = _high_water_mb()
         self.seconds = time.perf_counter() - self.start
+        self.cpu_seconds = time.process_time() - self.cpu_start
 
 
 def _reset_mark() -> None:

@@ -232,6 +232,7 @@ class _Execution:
             about=planned.about,
             settings=planned.settings,
             key=planned.key,
+            changes=planned.changes,
             provenance=self._provenance(),
         )
 

@@ -6,8 +6,10 @@ import hashlib
 import os
 import platform
 import subprocess
+import time
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from benchmark.planning.resolve import Resolved
-    from benchmark.running.context import RunContext
+    from benchmark.running.cell import RunContext
     from datasets.store import StoredTrajectories
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,6 +45,7 @@ def describe(cell: Resolved, context: RunContext) -> dict[str, Any]:
         "hardware": hardware(),
         "device": str(context.device),
         "threads": torch.get_num_threads(),
+        **({} if cell.cell.profile == "smoke" else {"matmul_gflops": round(matmul_rate(str(context.device)), 1)}),
         "seeds": {"fit": cell.cell.seed, "predict": cell.cell.seed, "mask": request.mask_seed},
         "plugins": {path.name: file_digest(path) for path in request.plugins},
         "method_version": cell.method.version,
@@ -96,6 +99,20 @@ def hardware() -> dict[str, Any]:
 
     gpus = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
     return {"cpu": cpu_model(), "cores": cores(), "gpus": gpus, "system": f"{platform.system()} {platform.machine()}"}
+
+
+@cache
+def matmul_rate(device: str, seconds: float = 2.0) -> float:
+    """GFLOP/s of float32 matrix products here and now, with the threads and beside the work that there are."""
+    import torch
+
+    a = torch.ones(512, 512, device=device)
+    (a @ a)[0, 0].item()  # whatever is made once
+    done, start = 0, time.perf_counter()
+    while (spent := time.perf_counter() - start) < seconds:
+        (a @ a)[0, 0].item()  # waits for a GPU
+        done += 1
+    return 2 * 512**3 * done / spent / 1e9
 
 
 def cpu_model() -> str:

@@ -59,7 +59,7 @@ def execute_on_cluster(
 def run_cell_job(request: Mapping[str, Any]) -> None:
     """What a job does: the run of one cell, in a worker of its own with time limit and clean-up."""
     alone = Request.from_json(request)
-    execute(alone, plan(alone))
+    execute(alone, plan(alone, is_part=True))
 
 
 def _alone(request: Request, cell: Cell) -> dict[str, Any]:

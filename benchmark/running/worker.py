@@ -39,9 +39,8 @@ from benchmark.records.cell import Cell
 from benchmark.records.files import write_record
 from benchmark.records.record import Record
 from benchmark.running import locks, provenance
-from benchmark.running.cell import free_memory, run_cell
+from benchmark.running.cell import RunContext, free_memory, run_cell
 from benchmark.running.claim import is_out_of_memory, lock_path, remove_parts, settled
-from benchmark.running.context import RunContext
 
 PR_SET_PDEATHSIG = 1
 PROGRESS_EVERY = 0.2  # seconds
@@ -140,6 +139,7 @@ def _failure(cell: Resolved, context: RunContext, error: BaseException) -> Recor
         about=cell.about,
         settings=cell.identity,
         key=cell.key,
+        changes=cell.changes,
         provenance=provenance.describe(cell, context),
     )
 

@@ -13,13 +13,15 @@ from benchmark.scoring.spectra import relative, total
 LEVELS = (50, 80, 95)  # percent
 
 
-def ensemble_metrics(samples: Tensor, v: Tensor, hidden: Tensor, steady: bool) -> dict[str, float]:
-    """`samples` (K, F, C, H, W) of any dtype; `v` (F, C, H, W) float64; `hidden` (F, C, H, W) bool."""
+def ensemble_metrics(samples: Tensor, v: Tensor, hidden: Tensor, target: Tensor, steady: bool) -> dict[str, float]:
+    """`samples` (K, F, C, H, W) of any dtype; `v` (F, C, H, W) float64; `hidden` (F, C, H, W) bool; `target` (F,)."""
     k = len(samples)
     rows = [_frame_sums(s.to(torch.float64).flatten(1), *rest) for s, *rest in _frames(samples, v, hidden)]
     sums = {name: total(torch.stack([row[name] for row in rows]), steady) for name in rows[0]}  # (G, ...)
     norm = sums["norm2"].sqrt()  # (G,)
     errors = relative(sums["error2"].sqrt(), norm[:, None])  # (G, K)
+    mean_error = relative(sums["mean_error2"].sqrt(), norm)  # (G,)
+    asked = target if steady else slice(None)  # the groups that `rel_l2` is of
     distance = relative(_pair_distances(sums["gram"]).sum((1, 2)), norm) / (k * (k - 1))  # (G,) mean over pairs
     spread = ((k + 1) / k * sums["variance"]).sqrt()
     coverage = (sums["inside"].sum(0) / sums["hidden"].sum().clamp_min(1)).tolist()
@@ -27,11 +29,17 @@ def ensemble_metrics(samples: Tensor, v: Tensor, hidden: Tensor, steady: bool) -
         "crps": 100 * float(relative(sums["crps"], sums["abs"]).mean()),
         "energy_score": 100 * float((errors.mean(1) - distance / 2).mean()),
         "spread_skill": float(relative(spread, sums["mean_error2"].sqrt()).mean()),
-        **{f"coverage_{level}": 100 * share for level, share in zip(LEVELS, coverage, strict=True)},
-        "rel_l2_mean": 100 * float(errors.mean()),
-        "rel_l2_best": 100 * float(errors.mean(0).min()),
+        **{f"coverage_{level}": 100 * c for level, c in zip(LEVELS, coverage, strict=True) if level <= reach(k)},
+        "rel_l2_mean": 100 * float(mean_error[asked].mean()),
+        "rel_l2_samples": 100 * float(errors[asked].mean()),
+        "rel_l2_best": 100 * float(errors[asked].mean(0).min()),
         "diversity": 100 * float(distance.mean()),
     }
+
+
+def reach(samples: int) -> float:
+    """The widest interval, in percent, that so many samples can tell: from the lowest to the highest of them."""
+    return 100 * (samples - 1) / (samples + 1)
 
 
 def _frames(samples: Tensor, v: Tensor, hidden: Tensor):

@@ -1,18 +1,28 @@
 """What every metric means, in words. Needs neither torch nor numpy, so that tables and docs can read it at once.
 
-Symbols: u prediction (the sample mean when there are samples), v truth, e = u - v, M mask (1 where observed), y the
-observations, t frame, x site, c channel. Norms run over all scored t, x and c unless said otherwise. For a steady
-problem the fields a, u stand where frames stand: a relative error is taken field by field and then averaged, as the
-fields have different units. Lower is better unless the definition says otherwise; coverage should be the level in its
-name.
+Symbols: u prediction (the method's one answer: its `point`, or else its first sample), v truth, e = u - v, M mask (1
+where observed), y the observations, t frame, x site, c channel. Norms run over all scored t, x and c unless said
+otherwise. For a steady problem the fields a, u stand where frames stand: a relative error is taken field by field and
+then averaged, as the fields have different units. Lower is better unless the definition says otherwise; coverage should
+be the level in its name.
 
-Guards: a norm below 1e-12 is replaced by 1e-12; a spectral band or shell in which the truth holds less than 1e-6 of
-its norm (float32 noise) is measured against that share instead.
+The target of a steady problem is the fields without any sensor: the solution where the coefficient is seen, in full or
+in part, and the other way round. Where both have sensors, both are. `rel_l2`, and what samples add to it, is of the
+target; all else is of all fields.
+
+A single draw of a perfect sampler has sqrt(2) times the root-mean-square error of the mean of its law: `rel_l2` and
+`rel_l2_mean` of a method that samples are two numbers.
+
+Guards: a norm below 1e-12 is replaced by 1e-12. A spectral band in which the truth holds less than 1e-3 of its norm is
+measured against 1e-3 of the norm instead, so that 100 % there is an error of 0.1 % of the whole: the truth of a smooth
+field is rounding there, and no measure. A shell of the log-spectral distance has the floor 1e-6.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+ROUNDING = 1e-5  # percent: predictions are float32, a relative error below it is rounding
 
 
 @dataclass(frozen=True)
@@ -28,8 +38,9 @@ def _error(title: str, definition: str, unit: str = "%") -> MetricInfo:
 
 METRIC_TABLE: dict[str, MetricInfo] = {
     # relative errors of the point prediction
-    "rel_l2": _error(
-        "relative L2", "||e|| / ||v|| of the whole video; steady: mean over the fields that are not given in full"
+    "rel_l2": _error("relative L2", "||e|| / ||v|| of the whole video; steady: of the target, mean over its fields"),
+    "rel_l2_fields": _error(
+        "relative L2, all fields", "mean over the fields that are not given in full; only for steady problems"
     ),
     "rel_l2_frame": _error("relative L2, frame mean", "mean over t of ||e_t|| / ||v_t||"),
     "rel_l2_end": _error(
@@ -126,11 +137,15 @@ METRIC_TABLE: dict[str, MetricInfo] = {
             f"coverage of the {level} % interval",
             "%",
             f"share of hidden sites inside the central {level} % interval of the samples (quantiles at p (K+1)); K "
-            "samples reach at most (K-1)/(K+1); only for K > 1",
+            "samples reach (K-1)/(K+1), wider intervals are left out; only for K > 1",
         )
         for level in (50, 80, 95)
     },
-    "rel_l2_mean": _error("relative L2, mean of samples", "mean over k of ||s_k - v|| / ||v||; only for K > 1"),
+    "rel_l2_mean": _error(
+        "relative L2 of the mean of samples",
+        "||m - v|| / ||v||, m the mean of the samples, or the method's own `point` where it gives one; only for K > 1",
+    ),
+    "rel_l2_samples": _error("relative L2, average over samples", "mean over k of ||s_k - v|| / ||v||; only for K > 1"),
     "rel_l2_best": _error("relative L2, best sample", "min over k of ||s_k - v|| / ||v||; only for K > 1"),
     "diversity": MetricInfo(
         "diversity", "%", "mean over pairs k < l of ||s_k - s_l|| / ||v||; higher is better; only for K > 1"

@@ -40,12 +40,13 @@ class Metric:
 class _Case:
     """One trajectory, scored frames only, float64."""
 
-    u: Tensor  # (F, C, H, W) point prediction
+    u: Tensor  # (F, C, H, W) the answer: `point`, or the first sample
     v: Tensor  # (F, C, H, W) truth
     y: Tensor  # (F, C, H, W) observations
     seen: Tensor  # (F, C, H, W) 1 where observed
     elapsed: Tensor  # (F,) time since the observed end
     end: int  # the scored frame farthest from the observed end: 0 or F - 1
+    target: Tensor  # (F,) bool: the fields of a steady problem that are asked for, else all frames
 
 
 def score(
@@ -63,8 +64,12 @@ def score(
 
     @torch.no_grad()
     def one(i: int) -> dict[str, Any]:
-        samples = _samples(prediction, i, frames)  # (S, T, C, H, W)
-        row = _score_trajectory(samples, truth, problem, i, frames, modes, frame_names)
+        samples = _finite(prediction.u[:, i], i, frames)  # (S, T, C, H, W)
+        answer = samples[0] if prediction.point is None else _finite(prediction.point[i : i + 1], i, frames)[0]
+        case = _case(answer, truth, problem, i, frames, frame_names is not None)
+        row = _score_trajectory(case, samples, truth, i, frames, modes, frame_names)
+        if prediction.point is not None and len(samples) > 1:
+            row["rel_l2_mean"] = row["rel_l2"]
         return row if seen_any else {k: x for k, x in row.items() if k != "observation_misfit"}
 
     rows = _one_thread_each(one, len(truth))
@@ -101,9 +106,9 @@ def _predicted(prediction: Prediction, count: int) -> list[int]:
     return sorted(frames)
 
 
-def _samples(prediction: Prediction, i: int, frames: list[int]) -> Tensor:
-    """The samples of trajectory i (S, T, C, H, W), finite wherever they were predicted."""
-    u = prediction.u[:, i].cpu().movedim(-1, 2)
+def _finite(u: Tensor, i: int, frames: list[int]) -> Tensor:
+    """Samples (S, T, H, W, C) of trajectory i as (S, T, C, H, W), checked wherever they were predicted."""
+    u = u.cpu().movedim(-1, 2)
     for s, sample in enumerate(u):
         if sample.sum().isfinite():  # then so is every term; the other way round a sum may overflow
             continue
@@ -120,9 +125,8 @@ def _take(frames: list[int]) -> slice | list[int]:
 
 
 def _score_trajectory(
-    samples: Tensor, truth: Trajectories, problem: Problem, i: int, frames: list[int], modes: Shells, names: Any
+    case: _Case, samples: Tensor, truth: Trajectories, i: int, frames: list[int], modes: Shells, names: Any
 ) -> dict[str, Any]:
-    case = _case(samples, truth, problem, i, frames)
     steady = names is not None
     row: dict[str, Any] = {
         **_relative_errors(case, steady),
@@ -134,13 +138,13 @@ def _score_trajectory(
     if len(frames) == len(truth.grid.times):
         row |= _residuals(case, truth, i)
     if len(samples) > 1:
-        row |= ensemble_metrics(samples[:, _take(frames)], case.v, case.seen == 0, steady)
+        row |= ensemble_metrics(samples[:, _take(frames)], case.v, case.seen == 0, case.target, steady)
     else:
         row["crps"] = row["rel_l1"]
     return row
 
 
-def _case(samples: Tensor, truth: Trajectories, problem: Problem, i: int, frames: list[int]) -> _Case:
+def _case(u: Tensor, truth: Trajectories, problem: Problem, i: int, frames: list[int], steady: bool) -> _Case:
     mask = problem.mask[i].cpu()
     seen_frames = mask.flatten(1).any(1).nonzero().flatten().tolist()
     last = len(truth.grid.times) - 1
@@ -149,11 +153,13 @@ def _case(samples: Tensor, truth: Trajectories, problem: Problem, i: int, frames
     v = _video(truth.u[i], frames)
     if not v.isfinite().all():
         raise ValueError(f"truth: expected finite values, got NaN or infinity in trajectory {i}")
+    seen = _video(mask, frames)
     return _Case(
-        u=_mean(samples[:, _take(frames)]),
+        u=u[_take(frames)].to(torch.float64).contiguous(),
         v=v,
         y=_video(problem.values[i], frames),
-        seen=_video(mask, frames),
+        seen=seen,
+        target=_target(seen) if steady else torch.ones(len(seen), dtype=torch.bool),
         elapsed=(times[frames] - times[last if backwards else 0]).abs(),
         end=0 if backwards else len(frames) - 1,
     )
@@ -164,11 +170,14 @@ def _video(u: Tensor, frames: list[int]) -> Tensor:
     return u.cpu()[_take(frames)].movedim(-1, 1).to(torch.float64, copy=True).contiguous()
 
 
-def _mean(samples: Tensor) -> Tensor:
-    result = torch.zeros(samples.shape[1:], dtype=torch.float64)
-    for sample in samples:
-        result += sample
-    return result / len(samples)
+def _target(seen: Tensor) -> Tensor:
+    """Which fields (F,) of a steady problem are asked for: those without a sensor; if none is, all not given in full.
+
+    A task that sees the coefficient in full or in part asks for the solution, and the other way round; one with sensors
+    in both asks for both.
+    """
+    blind, given = (seen == 0).flatten(1).all(1), (seen != 0).flatten(1).all(1)
+    return next((fields for fields in (blind, ~given) if fields.any()), given)
 
 
 def _dot(f: Tensor, g: Tensor) -> Tensor:
@@ -185,7 +194,8 @@ def _relative_errors(case: _Case, steady: bool) -> dict[str, Any]:
     curve = 100 * relative(error.sqrt(), norm.sqrt())
     misfit = (case.u - case.y) * seen
     return {
-        "rel_l2": _percent(error, norm, steady, _dot(hidden, hidden) if steady else None),
+        "rel_l2": _percent(error, norm, steady, case.target if steady else None),
+        **({"rel_l2_fields": _percent(error, norm, steady, _dot(hidden, hidden))} if steady else {}),
         "rel_l2_frame": float(curve.mean()),
         "rel_l2_end": float(curve[case.end]),
         "rel_l2_hidden": _percent(hidden_error, _dot(v2, hidden), steady, _dot(hidden, hidden)),

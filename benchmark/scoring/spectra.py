@@ -16,7 +16,8 @@ from benchmark.core.operators import CentralDifference
 
 BANDS = {"low": (0, 4), "mid": (4, 12), "high": (12, None)}
 EPS = 1e-12  # least norm in a denominator
-SPECTRAL_FLOOR = 1e-6  # a band or shell below this share of the truth's norm is float32 noise
+SHELL_FLOOR = 1e-6  # a shell below this share of the truth's norm is float32 noise
+BAND_FLOOR = 1e-3  # a band below this share of the truth's norm is measured against it
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ def _binned(power: Tensor, index: Tensor, bins: int) -> Tensor:
 
 def _bands(error: Tensor, power_v: Tensor, modes: Shells, steady: bool) -> dict[str, float]:
     norm = total(_binned(power_v, modes.band, 3), steady).sqrt()  # (G, 3)
-    floor = SPECTRAL_FLOOR * norm.norm(dim=-1, keepdim=True)
+    floor = BAND_FLOOR * norm.norm(dim=-1, keepdim=True)
     values = 100 * relative(total(_binned(error, modes.band, 3), steady).sqrt(), norm.maximum(floor)).mean(0)
     return {f"spectral_{name}": float(values[list(BANDS).index(name)]) for name in modes.bands}
 
@@ -103,7 +104,7 @@ def _frmse_pdebench(error: Tensor, modes: Shells, grid: Grid) -> dict[str, float
 
 
 def _log_spectral_distance(power_u: Tensor, power_v: Tensor, modes: Shells) -> float:
-    floor = (SPECTRAL_FLOOR**2 * power_v.sum(-1, keepdim=True)).clamp_min(EPS**2)  # (F, 1)
+    floor = (SHELL_FLOOR**2 * power_v.sum(-1, keepdim=True)).clamp_min(EPS**2)  # (F, 1)
     log_u, log_v = (
         _binned(p, modes.shell, modes.size + 2)[:, 1:-1].maximum(floor).log10() for p in (power_u, power_v)
     )  # (F, K)

@@ -25,7 +25,7 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from benchmark.core import Dataset, Method, Problem, Task, Trajectories
 from benchmark.planning.registry import Registry
-from benchmark.planning.resolve import check_signature
+from benchmark.planning.resolve import NoProfile, check_signature
 from benchmark.planning.support import unsupported
 from benchmark.running.evaluate import Fitted, Question, answer, fit_in_memory, make_problem, predict
 from benchmark.running.masks import MaskNames
@@ -49,8 +49,7 @@ def run_gate(known: Registry, name: str, dataset_name: str, data: Path) -> list[
     cls = check_signature(known.load("methods", name), name, known.origin["methods", name])
     if PROFILE not in cls.profiles:
         return [Check("profile", "", "fail", f"no profile {PROFILE!r}: the gate needs settings that run in seconds")]
-    dataset_cls = known.load("datasets", dataset_name)
-    dataset = dataset_cls(dataset_cls.profiles[PROFILE])
+    dataset = _dataset(known, dataset_name)
     ensure_data(dataset, data)
     splits = {split: open_split(dataset, split, data)[:] for split in ("train", "valid", "test")}
     checks: list[Check] = []
@@ -61,6 +60,16 @@ def run_gate(known: Registry, name: str, dataset_name: str, data: Path) -> list[
             continue
         checks += _guarded(task, method, cls, dataset, splits)
     return checks or [Check("support", "", "fail", f"supports no task on {dataset_name}")]
+
+
+def _dataset(known: Registry, name: str) -> Dataset:
+    cls = known.load("datasets", name)
+    if PROFILE not in cls.profiles:
+        raise NoProfile(
+            f"{name} has no settings for profile {PROFILE!r}, at which the gate runs (it has "
+            f"{', '.join(cls.profiles) or 'none'}); add them to its profiles, or name another --dataset"
+        )
+    return cls(cls.profiles[PROFILE])
 
 
 def _guarded(task: Task, method: Method, cls: type[Method], dataset: Dataset, splits: dict) -> list[Check]:

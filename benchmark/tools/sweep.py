@@ -114,8 +114,7 @@ class _Tried:
     """A fit for one task, to be asked on `valid` with one choice after another."""
 
     def __init__(self, cell: Resolved, request: Request, progress: Callable[[str, float], None]):
-        from benchmark.running.cell import fitted
-        from benchmark.running.context import RunContext
+        from benchmark.running.cell import RunContext, fitted
         from benchmark.running.evaluate import seed_globally
         from benchmark.running.worker import choose_device
         from datasets.generate import ensure_data
@@ -148,7 +147,8 @@ def _question(cell: Resolved, request: Request, device: torch.device, truth: Cal
     from benchmark.running.masks import MaskNames
 
     masks = MaskNames(f"{cell.cell.dataset} valid", cell.cell.task, request.mask_seed)
-    return Question(cell.dataset, cell.task, masks, truth, cell.cell.seed, request.samples, device)
+    samples = request.samples_of(cell.method.stochastic)
+    return Question(cell.dataset, cell.task, masks, truth, cell.cell.seed, samples, device)
 
 
 def _check(cell: Resolved) -> None:

@@ -31,6 +31,8 @@ class Settings:
     architecture: Architecture
     edm: Edm
     training: Training
+    symmetries: bool
+    coordinates: bool
     mapping_lr: float
     validation: int
     chunk: int
@@ -51,7 +53,7 @@ class Concat(VideoPDE):
     profiles: Mapping[str, Any] = {name: plain(VideoPDE.profiles[name], depth) for name, depth in DEPTHS.items()}
 
     def network(self, shape: Shape) -> DiT:
-        return DiT(shape.channels, shape.channels + shape.static, self.settings.architecture.for_video(*shape.video))
+        return DiT(shape.channels, shape.channels + shape.fields, self.settings.architecture.for_video(*shape.video))
 
     def condition(self, problem: Problem) -> Tensor:
         return without_mask(super().condition(problem), problem)

@@ -14,8 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from methods.blocks.networks.tables import table
-from methods.blocks.networks.tiles import Triple
+from methods.blocks.networks.tables import Triple, table
 from methods.videopde.layers import merge, split
 
 

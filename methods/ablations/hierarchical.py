@@ -21,7 +21,7 @@ class Hierarchical(VideoPDE):
 
     def network(self, shape: Shape) -> nn.Module:
         architecture = self.settings.architecture.for_video(*shape.video)
-        return HVDiT(shape.channels, shape.channels + shape.static, architecture)
+        return HVDiT(shape.channels, shape.channels + shape.fields, architecture)
 
     def condition(self, problem: Problem) -> Tensor:
         return without_mask(super().condition(problem), problem)

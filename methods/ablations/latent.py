@@ -25,8 +25,8 @@ from methods.blocks.diffusion.edm import Denoise, Denoiser
 from methods.blocks.statistics import pieces
 from methods.blocks.training.budget import Training
 from methods.blocks.training.examples import Whole
+from methods.blocks.training.loop import Stage
 from methods.blocks.training.optimiser import Group, Optimiser
-from methods.blocks.training.stage import Stage
 from methods.videopde.layers import merge
 from methods.videopde.method import VideoPDE, parameter_groups
 
@@ -52,14 +52,14 @@ def shared(settings: concat.Settings, vae: Vae) -> Settings:
 
 def part(training: Training, share: float) -> Training:
     """A share of a budget."""
-    seconds = None if training.seconds is None else share * training.seconds
-    return replace(training, steps=max(1, round(share * training.steps)), seconds=seconds)
+    return replace(training, steps=max(1, round(share * training.steps)))
 
 
 class Latent(VideoPDE):
     """One VAE and one model for one task of a dataset."""
 
     source = SOURCE
+    memory_settings = (*VideoPDE.memory_settings, "vae_training.checkpoint_seconds")
     profiles: Mapping[str, Any] = {name: shared(Concat.profiles[name], vae) for name, vae in VAES.items()}
 
     centre_: Tensor  # (latents,)
@@ -71,7 +71,7 @@ class Latent(VideoPDE):
 
     def network(self, shape: Shape) -> nn.ModuleDict:
         architecture, s = self.settings.architecture.for_video(*shape.video), self.settings
-        known = math.prod(architecture.patch) * (shape.channels + shape.static)
+        known = math.prod(architecture.patch) * (shape.channels + shape.fields)
         dit = DiT(s.vae.latents, known, replace(architecture, patch=(1, 1, 1)))
         return nn.ModuleDict({"dit": dit, "vae": VideoVae(shape.channels, shape.video, architecture.patch, s.vae)})
 

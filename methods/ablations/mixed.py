@@ -25,7 +25,7 @@ class Mixed(VideoPDE):
     profiles = Concat.profiles
 
     def network(self, shape: Shape) -> DiT:
-        return MixedDiT(shape.channels, shape.static, self.settings.architecture.for_video(*shape.video))
+        return MixedDiT(shape.channels, shape.fields, self.settings.architecture.for_video(*shape.video))
 
     def model(self) -> Denoiser:
         return MixedDenoiser(self.net_, self.settings.edm.sigma_data)

@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from methods.ablations.dit import pad_end
-from methods.blocks.networks.tiles import Triple
+from methods.blocks.networks.tables import Triple
 from methods.videopde.layers import merge, split
 
 

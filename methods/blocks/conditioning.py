@@ -50,23 +50,25 @@ class Shape:
 
     frames: int
     channels: int
-    static: int  # coefficient fields
+    fields: int  # that do not change in time, see `known_fields`
     grid: Grid
     equation: Equation
     observed: ObservedFrames
 
     @classmethod
-    def of(cls, train: TrajectorySet, observed: ObservedFrames) -> Self:
+    def of(cls, train: TrajectorySet, observed: ObservedFrames, with_coordinates: bool) -> Self:
         first = train[:1]
-        static = 0 if first.static is None else first.static.shape[-1]
-        return cls(len(train.grid.times), first.u.shape[-1], static, train.grid, train.equation, observed)
+        coefficients = 0 if first.static is None else first.static.shape[-1]
+        fields = coefficients + with_coordinates * coordinate_channels(train.grid)
+        return cls(len(train.grid.times), first.u.shape[-1], fields, train.grid, train.equation, observed)
 
     @classmethod
-    def planned(cls, task: Task, dataset: Dataset) -> Self:
+    def planned(cls, task: Task, dataset: Dataset, with_coordinates: bool) -> Self:
         """Before there is any data."""
         grid = dataset.grid(dataset.sizes.frames)
-        channels, static = len(dataset.channels), len(dataset.static_names)
-        return cls(len(grid.times), channels, static, grid, dataset.equation(), ObservedFrames.of([task], grid))
+        fields = len(dataset.static_names) + with_coordinates * coordinate_channels(grid)
+        observed = ObservedFrames.of([task], grid)
+        return cls(len(grid.times), len(dataset.channels), fields, grid, dataset.equation(), observed)
 
     @property
     def video(self) -> tuple[int, int, int]:
@@ -80,24 +82,24 @@ class Shape:
     @property
     def conditioning(self) -> tuple[int, int]:
         """Channels of one of `Conditioning.frames`, and of `Conditioning.fields`."""
-        return self.channels * (1 if self.observed.full else 3), self.static + coordinate_channels(self.grid)
+        return self.channels * (1 if self.observed.full else 3), self.fields
 
 
 class Conditioning(NamedTuple):
     """What a deterministic network sees of a problem, channels first and in normalised units."""
 
     frames: Tensor  # (B, F, K, H, W) observed frames: values; where sparse also the mask and the nearest sensor's value
-    fields: Tensor  # (B, Ks, H, W) what does not change in time: coordinates and coefficient fields
+    fields: Tensor  # (B, K, H, W) what does not change in time, see `known_fields`
     guess: Tensor  # (B, T, C, H, W) what the network corrects: the frame observed in full, at all times, else zero
 
 
-def condition(problem: Problem, observed: ObservedFrames, normaliser: Normaliser) -> Conditioning:
-    """Sparse frames are filled with the nearest sensor's value (Voronoi tessellation, Fukami et al. 2021)."""
+def condition(problem: Problem, observed: ObservedFrames, normaliser: Normaliser, fields: Tensor) -> Conditioning:
+    """With `fields` (B, H, W, K). Sparse frames are filled with the nearest sensor's value (Fukami et al. 2021)."""
     chosen = list(observed.frames)
     mask = problem.mask[:, chosen].movedim(-1, 2)  # (B, F, C, H, W)
     values = normaliser.encode_seen(problem.values, problem.mask)[:, chosen].movedim(-1, 2)
     parts = [values] if observed.full else [values, mask.to(values), filled(values, mask, problem.grid)]
-    return Conditioning(torch.cat(parts, dim=2), fields(problem, normaliser), _guess(problem, observed, values))
+    return Conditioning(torch.cat(parts, dim=2), fields.movedim(-1, 1), _guess(problem, observed, values))
 
 
 def _guess(problem: Problem, observed: ObservedFrames, values: Tensor) -> Tensor:
@@ -107,12 +109,15 @@ def _guess(problem: Problem, observed: ObservedFrames, values: Tensor) -> Tensor
     return first.expand(-1, problem.values.shape[1], -1, -1, -1)
 
 
-def fields(problem: Problem, normaliser: Normaliser) -> Tensor:
-    """Coordinates and coefficient fields, (B, Ks, H, W)."""
-    parts = [coordinates(problem.grid, problem.values).expand(len(problem), -1, -1, -1)]
-    if problem.static is not None:
-        parts.append(normaliser.encode_static(problem.static).movedim(-1, 1))
-    return torch.cat(parts, dim=1)
+def known_fields(static: Tensor | None, normaliser: Normaliser, grid: Grid, like: Tensor, places: bool) -> Tensor:
+    """What does not change in time: coefficient fields and, if asked for, coordinates, (B, H, W, K), K = 0 or more.
+
+    For a batch `like` this one, in normalised units.
+    """
+    parts = [like.new_zeros(len(like), *grid.shape, 0) if static is None else normaliser.encode_static(static)]
+    if places:
+        parts.append(coordinates(grid, like).movedim(0, -1).expand(len(like), -1, -1, -1))
+    return torch.cat(parts, dim=-1)
 
 
 def filled(values: Tensor, mask: Tensor, grid: Grid) -> Tensor:

@@ -19,6 +19,7 @@ class Minimum:
     x: Tensor  # (B, N)
     value: Tensor  # (B,)
     evaluations: int  # of the objective and its gradient, for the whole batch at once
+    converged: Tensor  # (B,) bool: done before the iterations ran out
 
 
 @dataclass(frozen=True)
@@ -38,17 +39,26 @@ class _Point:
 
 
 def minimise(
-    objective: Objective, x: Tensor, iterations: int, history: int = 30, backtracks: int = 8, tolerance: float = 1e-6
+    objective: Objective,
+    x: Tensor,
+    iterations: int,
+    history: int = 30,
+    backtracks: int = 8,
+    tolerance: float = 1e-6,
+    precondition: Callable[[Tensor], Tensor] | None = None,
 ) -> Minimum:
-    """A problem is done when its value falls by less than `tolerance` of itself, or by nothing along its gradient."""
+    """A problem is done when its value falls by less than `tolerance` of itself, or by nothing along its gradient.
+
+    `precondition` is a guess of the inverse Hessian, (B, N) -> (B, N), which steps start from instead of the identity.
+    """
     point, evaluations = _evaluate(objective, x), 1
     pairs: list[_Pair] = []  # oldest first
     fresh = torch.ones_like(point.value, dtype=torch.bool)  # no history: the step is along the gradient
     running = torch.ones_like(fresh)
     for _ in range(iterations):
-        direction = -_inverse_hessian(pairs, point.gradient)
+        direction = -_inverse_hessian(pairs, point.gradient, precondition)
         unit = 1 / point.gradient.norm(dim=1).clamp(min=1e-30)
-        step = torch.where(fresh, unit.clamp(max=1), 1)
+        step = torch.where(fresh, unit.clamp(max=1), 1) if precondition is None else torch.ones_like(unit)
         new, moved, tries = _backtrack(objective, point, direction, step, running, backtracks)
         evaluations += tries
         pairs = [p.forget(running & ~moved) for p in pairs]
@@ -59,7 +69,7 @@ def minimise(
         point = new
         if not running.any():
             break
-    return Minimum(point.x, point.value, evaluations)
+    return Minimum(point.x, point.value, evaluations, ~running)
 
 
 def _backtrack(
@@ -114,16 +124,22 @@ class _Pair:
         return replace(self, rho=torch.where(which[:, None], 0, self.rho))
 
 
-def _inverse_hessian(pairs: list[_Pair], gradient: Tensor) -> Tensor:
-    """The two-loop recursion, (B, N) -> (B, N); each problem starts from the scale of its newest sound pair."""
+def _inverse_hessian(
+    pairs: list[_Pair], gradient: Tensor, precondition: Callable[[Tensor], Tensor] | None = None
+) -> Tensor:
+    """The two-loop recursion, (B, N) -> (B, N), around the guess, or around the scale of the newest sound pair."""
     q, alphas = gradient.clone(), []
     for p in reversed(pairs):
         alphas.append(p.rho * _dot(p.s, q))
         q = q - alphas[-1] * p.y
-    scale = torch.ones_like(gradient[:, :1])
-    for p in pairs:
-        scale = torch.where(p.rho > 0, 1 / (p.rho * _dot(p.y, p.y)).clamp(min=1e-300), scale)
-    q = scale * q
+    q = precondition(q) if precondition is not None else _scale(pairs, gradient) * q
     for p, alpha in zip(pairs, reversed(alphas), strict=True):
         q = q + p.s * (alpha - p.rho * _dot(p.y, q))
     return q
+
+
+def _scale(pairs: list[_Pair], gradient: Tensor) -> Tensor:
+    scale = torch.ones_like(gradient[:, :1])
+    for p in pairs:
+        scale = torch.where(p.rho > 0, 1 / (p.rho * _dot(p.y, p.y)).clamp(min=1e-300), scale)
+    return scale

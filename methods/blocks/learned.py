@@ -19,21 +19,30 @@ import torch
 from torch import Tensor, nn
 
 from benchmark.core import Dataset, Method, Prediction, Problem, Run, Task, TrajectorySet
-from methods.blocks.conditioning import ObservedFrames, Shape
+from methods.blocks.conditioning import ObservedFrames, Shape, known_fields
 from methods.blocks.normaliser import Normaliser
 from methods.blocks.roll_out import keep_observed, roll_out, windows
+from methods.blocks.training.batches import Stream, generator
 from methods.blocks.training.checkpoint import load_weights, tensors
 from methods.blocks.training.examples import Examples, Observations
+from methods.blocks.training.loop import Stage
 from methods.blocks.training.optimiser import Group
-from methods.blocks.training.stage import Stage
-from methods.blocks.training.streams import Stream, generator
+from methods.blocks.training.symmetry import Symmetries
+from methods.blocks.training.symmetry_search import find_symmetries
+
+SYMMETRIES = "training examples turned by the equation's symmetries"
+COORDINATES = "coordinates as input"
+NEAREST = "sparse frames filled from the nearest sensor"
 
 
 class Learned(Method):
-    """Its settings have `training`, `validation` (examples of `valid`) and `chunk` (videos predicted at once)."""
+    """Its settings have `training`, `validation` (examples of `valid`), `chunk` (videos predicted at once) and the two
+    aids that all or none should have where methods are compared: `symmetries`, to train on what the equation's
+    symmetries make of the training set too, and `coordinates`, as known channels."""
 
-    memory_settings = ("chunk",)
-    stochastic: ClassVar[bool] = True  # answers are samples; else one answer, whatever the seed
+    memory_settings = ("chunk", "training.checkpoint_seconds")  # when to save moves no number either
+    stochastic = True
+    nearest: ClassVar[bool] = False  # sparse frames are filled from the nearest sensor
     autocast: ClassVar[bool] = True  # predict in the precision of the training; else in float32
 
     net_: Any
@@ -87,18 +96,24 @@ class Learned(Method):
         """Those that a prediction is scored on; None: all."""
         return None
 
+    def aids(self, task: Task) -> tuple[str, ...]:
+        s = self.settings
+        found = {SYMMETRIES: s.symmetries, COORDINATES: s.coordinates, NEAREST: self.nearest and task.is_sparse}
+        return tuple(aid for aid, has in found.items() if has)
+
     # -- fit and predict
 
     def fit(self, train: TrajectorySet, valid: TrajectorySet, tasks: Sequence[Task], seed: int, run: Run) -> Self:
         self.normaliser_ = Normaliser.fit(train).to(run.device)
         self.observed_ = ObservedFrames.of(tasks, train.grid).state(len(train.grid.times))
         self.build(train, seed)
+        symmetries = find_symmetries(train) if self.settings.symmetries else Symmetries()
         stages = self.stages(train, valid, tasks, run.device)
-        self.steps_ = torch.tensor([stage.fit(train, valid, seed, run).steps for stage in stages])
+        self.steps_ = torch.tensor([stage.fit(train, valid, seed, run, symmetries).steps for stage in stages])
         return self
 
     def build(self, train: TrajectorySet, seed: int) -> None:
-        self.shape_ = Shape.of(train, ObservedFrames.restore(self.observed_))
+        self.shape_ = Shape.of(train, ObservedFrames.restore(self.observed_), self.settings.coordinates)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             self.net_ = self.network(self.shape_)
@@ -128,9 +143,9 @@ class Learned(Method):
 
         return roll_out(window, problem, self.shape_.frames)
 
-    def coefficients(self, batch: Any) -> Tensor | None:
-        """The coefficient fields of a problem or example in normalised units, (B, H, W, Cs)."""
-        return None if batch.static is None else self.normaliser_.encode_static(batch.static)
+    def fields(self, static: Tensor | None, like: Tensor) -> Tensor:
+        """What does not change in time, for a batch like this one and its coefficients, (B, H, W, K)."""
+        return known_fields(static, self.normaliser_, self.shape_.grid, like, self.settings.coordinates)
 
     # -- storing and counting
 
@@ -149,7 +164,7 @@ class Learned(Method):
         return self
 
     def parameters(self, task: Task, dataset: Dataset) -> int:
-        shape = Shape.planned(task, dataset)
+        shape = Shape.planned(task, dataset, self.settings.coordinates)
         with torch.device("meta"):
             return count(self.network(shape))
 
@@ -160,11 +175,6 @@ class Learned(Method):
 def pick(problem: Problem, indices: list[int]) -> Problem:
     static = None if problem.static is None else problem.static[indices]
     return replace(problem, values=problem.values[indices], mask=problem.mask[indices], static=static)
-
-
-def channels_first(fields: Tensor | None) -> Tensor | None:
-    """(B, H, W, C) -> (B, C, H, W)."""
-    return None if fields is None else fields.movedim(-1, 1)
 
 
 def under(prefix: str, state: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -2,27 +2,24 @@
 
     u = guess + f(conditioning),    loss = mean over the batch of |u - u_true| / |u_true|
 
-The norm is that of the whole video; each field of a steady problem counts by itself, as in the score. What was observed
-is kept, unless it is noisy.
+The norm is that of the whole video; each field of a steady problem counts by itself, where the score of a forward or
+inverse task is of the field without sensors alone. What was observed is kept, unless it is noisy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
 
-from benchmark.core import Problem, Task, TrajectorySet
-from methods.blocks.conditioning import ObservedFrames, condition
-from methods.blocks.normaliser import Normaliser
+from benchmark.core import Problem, Task
+from methods.blocks.conditioning import Conditioning, condition
+from methods.blocks.learned import Learned
 from methods.blocks.roll_out import keep_observed
 from methods.blocks.training.budget import Training
-from methods.blocks.training.examples import Observations, Observed
+from methods.blocks.training.examples import Observed
 from methods.blocks.training.optimiser import Optimiser
-from methods.blocks.training.symmetry import Symmetries
-from methods.blocks.training.symmetry_search import find_symmetries
 
 
 @dataclass(frozen=True)
@@ -38,18 +35,27 @@ class RegressionSettings:
             precision="32-true",
         )
     )
-    symmetries: bool = True  # ours: train on what the equation's symmetries make of the training set too
+    symmetries: bool = False  # ours
+    coordinates: bool = True
     validation: int = 64  # examples of `valid`, each with a fixed mask
     chunk: int = 32  # videos predicted at once
 
-    def examples(self, train: TrajectorySet, tasks: Sequence[Task]) -> Observations:
-        return Observations(tasks, find_symmetries(train) if self.symmetries else Symmetries())
+
+def regress(method: Learned, network: nn.Module, problem: Problem) -> Tensor:
+    """What a method's network Conditioning -> (B, T, C, H, W) says of a problem, in physical units (B, T, H, W, C)."""
+    known = conditioning(method, problem)
+    return method.normaliser_.decode((known.guess + network(known)).movedim(2, -1))
 
 
-def regress(network: nn.Module, problem: Problem, observed: ObservedFrames, normaliser: Normaliser) -> Tensor:
-    """What a network Conditioning -> (B, T, C, H, W) says of a problem, in physical units (B, T, H, W, C)."""
-    known = condition(problem, observed, normaliser)
-    return normaliser.decode((known.guess + network(known)).movedim(2, -1))
+def conditioning(method: Learned, problem: Problem) -> Conditioning:
+    """What a method's network sees of a problem."""
+    fields = method.fields(problem.static, problem.values)
+    return condition(problem, method.shape_.observed, method.normaliser_, fields)
+
+
+def regression_error(method: Learned, network: nn.Module, batch: Observed) -> Tensor:
+    """Of what it says of the problems of a batch: (B,)."""
+    return relative_error(regress(method, network, batch.problem), batch)
 
 
 def relative_error(video: Tensor, batch: Observed) -> Tensor:
@@ -66,6 +72,6 @@ def relative_l2(u: Tensor, truth: Tensor, steady: bool) -> Tensor:
 
 
 def sparse_remark(task: Task) -> str | None:
-    if task.family == "continuous" or task.rate < 1:
+    if task.is_sparse:
         return "sparse input is an addition of this suite: the source takes whole frames"
     return None

@@ -75,7 +75,7 @@ class DiffusionPDEExt(DiffusionPDE):
 
     def denoiser(self, problem: Problem) -> Denoise:
         """D(x, sigma) of videos (B, T, H, W, C)."""
-        static, device = self.coefficients(problem), problem.values.device
+        fields, device = self.fields(problem.static, problem.values), problem.values.device
         models, sigma_data = self.priors(self.shape_.frames), self.settings.edm.sigma_data
         mix = mixing([pair for pairs in models.values() for pair in pairs.frames], self.settings.average).to(device)
 
@@ -84,7 +84,7 @@ class DiffusionPDEExt(DiffusionPDE):
             for name, pairs in models.items():
                 index = torch.tensor(pairs.frames, device=device)  # (P, 2)
                 labels = torch.tensor(pairs.labels, device=device).repeat(len(x))
-                known = None if static is None else static.repeat_interleave(len(index), 0)
+                known = fields.repeat_interleave(len(index), 0)
                 d = Denoiser(self.net_[name], sigma_data)(x[:, index].flatten(0, 1), sigma, labels, known)
                 estimates.append(d.unflatten(0, (len(x), -1)))  # (B, P, 2, H, W, C)
             return torch.einsum("tpk,bpkhwc->bthwc", mix, torch.cat(estimates, 1))

@@ -10,7 +10,7 @@ the trajectory pair by pair; a steady problem is one pair. `README.md` says what
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -21,9 +21,8 @@ from methods.blocks.diffusion.edm import SAMPLING, Denoise, Denoiser, denoising_
 from methods.blocks.diffusion.guidance import Term, sample_guided
 from methods.blocks.learned import Learned
 from methods.blocks.normaliser import SIGMA_DATA
-from methods.blocks.training.budget import Training
-from methods.blocks.training.stage import Stage
-from methods.blocks.training.streams import draw_noise
+from methods.blocks.training.batches import draw_noise
+from methods.blocks.training.loop import Stage
 from methods.diffusionpde.prior import Pair, Pairs, make_net
 from methods.diffusionpde.settings import LAPTOP, SMOKE, Settings
 from methods.diffusionpde.terms import Seen, divergence, observation, physics, residual_size
@@ -87,15 +86,16 @@ class DiffusionPDE(Learned):
         s, priors = self.settings, self.priors(self.shape_.frames)
         self.residual_size_ = torch.tensor(residual_size(train, self.residual_frames(self.shape_.frames)))
         for name, pairs in priors.items():
-            model, training = Denoiser(self.net_[name], s.edm.sigma_data), share(s.training, len(priors))
+            model = Denoiser(self.net_[name], s.edm.sigma_data)
             folder = name if len(priors) > 1 else ""
-            yield Stage(model, pairs, self.losses, training, s.validation, name=folder)
+            yield Stage(model, pairs, self.losses, s.training, s.validation, name=folder)
 
     def losses(self, network: nn.Module, batch: Pair, draws: torch.Generator) -> Tensor:
-        edm, x, static = self.settings.edm, self.normaliser_.encode(batch.u), self.coefficients(batch)
+        edm, x = self.settings.edm, self.normaliser_.encode(batch.u)
+        fields = self.fields(batch.static, x)
         sigma = noise_levels(edm, len(x), draws)
         noise = torch.randn(x.shape, generator=draws, device=draws.device)
-        return denoising_loss(edm, lambda x, sigma: network(x, sigma, batch.label, static), x, sigma, noise)
+        return denoising_loss(edm, lambda x, sigma: network(x, sigma, batch.label, fields), x, sigma, noise)
 
     # -- predicting
 
@@ -122,12 +122,13 @@ class DiffusionPDE(Learned):
         index, repeats = torch.tensor(pairs, device=problem.values.device), len(pairs)
         y = self.normaliser_.encode_seen(problem.values, problem.mask)
         seen = Seen(y[:, index].flatten(0, 1), problem.mask[:, index].flatten(0, 1))  # (B P, 2, H, W, C)
-        static, physical = (_repeat(f, repeats) for f in (self.coefficients(problem), problem.static))
+        physical = None if problem.static is None else problem.static.repeat_interleave(repeats, 0)
+        fields = self.fields(physical, seen.values)
         labels = torch.full((len(seen.mask),), label, device=index.device)
         net = Denoiser(self.net_["pair"], self.settings.edm.sigma_data)
 
         def denoise(x: Tensor, sigma: Tensor) -> Tensor:
-            return net(x, sigma, labels, static)
+            return net(x, sigma, labels, fields)
 
         terms = self.pair_terms(seen, label == ENDS, problem, physical)
         return Plan((repeats, *seen.mask.shape[1:]), denoise, terms)
@@ -189,12 +190,3 @@ def join_pairs(pairs: Tensor, frames: Sequence[tuple[int, int]], grid: Grid) -> 
         share = (grid.times[t] - grid.times[low]) / (grid.times[high] - grid.times[low]) if high > low else 0.0
         video.append(torch.lerp(found[low], found[high], share))
     return torch.stack(video, 1)
-
-
-def share(training: Training, parts: int) -> Training:
-    """Of several fits each takes its part of the seconds; a number of steps is that of each."""
-    return training if training.seconds is None else replace(training, seconds=training.seconds / parts)
-
-
-def _repeat(field: Tensor | None, count: int) -> Tensor | None:
-    return None if field is None else field.repeat_interleave(count, 0)

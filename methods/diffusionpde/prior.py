@@ -17,10 +17,10 @@ from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
 from benchmark.core import Grid, TrajectorySet
-from methods.blocks.conditioning import Shape, coordinates
+from methods.blocks.conditioning import Shape
 from methods.blocks.networks.unet import Architecture, UNet
-from methods.blocks.training.batches import Batches, ShuffledBatches
-from methods.blocks.training.streams import Stream, generator
+from methods.blocks.training.batches import Batches, ShuffledBatches, Stream, generator
+from methods.blocks.training.symmetry import Turn
 from methods.diffusionpde.settings import Labels, Settings
 
 WAVES = 8  # of `sin` labels
@@ -71,8 +71,8 @@ class Pairs:
         drawn = self.draw(count, generator(0, Stream.VALID_PAIR))
         return self.cut(valid, [i % len(valid) for i in range(count)], drawn)
 
-    def augment(self, batch: Pair, draws: torch.Generator) -> Pair:
-        return batch
+    def turned(self, batch: Pair, turn: Turn) -> Pair:
+        return replace(batch, u=turn.field(batch.u), static=turn.static(batch.static))
 
     def draw(self, count: int, draws: torch.Generator) -> list[int]:
         """One by one, so that the first do not depend on how many follow."""
@@ -88,37 +88,29 @@ class Pairs:
 
 
 class PairNet(nn.Module):
-    """F(x, noise, label, static): pairs (B, 2, H, W, C) -> the same shape. label (B,), static (B, H, W, Cs)."""
+    """F(x, noise, label, fields): pairs (B, 2, H, W, C) -> the same. label (B,), fields that stay (B, H, W, K)."""
 
-    where: Tensor  # (K, H, W) coordinates, if any
     labels: Labels
 
     def __init__(
         self,
         channels: int,
-        static: int,
+        fields: int,
         kinds: int,
         grid: Grid,
         architecture: Architecture,
         labels: Labels = "onehot",
-        positions: bool = False,
     ):
         super().__init__()
         if grid.shape[0] != grid.shape[1]:
             raise ValueError(f"grid: expected a square one, got {grid.shape}")
         self.kinds, self.labels = kinds if kinds > 1 else 0, labels
         length = 2 * WAVES if self.kinds and labels == "sin" else self.kinds
-        where = coordinates(grid, torch.empty(0)) if positions else torch.empty(0, *grid.shape)  # (K, H, W)
-        self.register_buffer("where", where, persistent=False)
-        inputs = 2 * channels + static + len(where)
-        self.unet = UNet(inputs, 2 * channels, grid.shape[0], architecture, length)
-        if positions:  # learned from nothing: at first the network knows no place
-            nn.init.zeros_(self.unet.stem.x.weight.data[:, -len(where) * architecture.patch**2 :])
+        self.unet = UNet(2 * channels + fields, 2 * channels, grid.shape[0], architecture, length)
 
-    def forward(self, x: Tensor, noise: Tensor, label: Tensor | None = None, static: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, noise: Tensor, label: Tensor | None = None, fields: Tensor | None = None) -> Tensor:
         h = x.movedim(-1, 2).flatten(1, 2)  # (B, 2 C, H, W)
-        known = [] if static is None else [static.movedim(-1, 1).to(h)]
-        h = torch.cat([h, *known, self.where.to(h).expand(len(h), -1, -1, -1)], 1)
+        h = h if fields is None else torch.cat([h, fields.movedim(-1, 1).to(h)], 1)
         told = None if label is None or not self.kinds else encode_label(label, self.kinds, self.labels).to(h)
         return self.unet(h, noise, told).unflatten(1, (2, -1)).movedim(2, -1)
 
@@ -136,4 +128,4 @@ def make_net(shape: Shape, kinds: int, settings: Settings) -> PairNet:
     architecture = settings.architecture
     if settings.circular and shape.grid.boundary == "periodic":
         architecture = replace(architecture, padding="circular")
-    return PairNet(shape.channels, shape.static, kinds, shape.grid, architecture, settings.label, settings.positions)
+    return PairNet(shape.channels, shape.fields, kinds, shape.grid, architecture, settings.label)

@@ -8,7 +8,7 @@ from typing import Literal
 from methods.blocks.diffusion.edm import Edm
 from methods.blocks.diffusion.guidance import Guidance
 from methods.blocks.networks.unet import Architecture
-from methods.blocks.training.budget import LAPTOP_SECONDS, Training
+from methods.blocks.training.budget import Training
 from methods.blocks.training.optimiser import Optimiser
 from methods.diffusionpde.weights import Table
 
@@ -22,7 +22,8 @@ class Settings:
     architecture: Architecture = field(default_factory=Architecture)
     label: Labels = "onehot"  # open: how a network is told which pair it sees, see `prior.py`
     circular: bool = False  # pad circularly where the domain is periodic
-    positions: bool = False  # ours: coordinates as known channels; without padding by zeros a network knows no place
+    symmetries: bool = False  # ours
+    coordinates: bool = False  # ours; without padding by zeros a network knows no place
     edm: Edm = Edm(steps=2000)
     training: Training = Training(
         steps=333_333,  # 20M pairs at most
@@ -55,10 +56,11 @@ class Settings:
 LAPTOP = Settings(  # the source's guidance in a twentieth of its steps; weights and steps were chosen on `valid`
     Architecture(32, (1, 2, 2), 1, attention=(8,), dropout=0.0, patch=2),
     circular=True,
-    positions=True,
+    symmetries=True,
+    coordinates=True,
     edm=Edm(log_mean=-0.4, log_std=1.6, sigma_min=0.02, sigma_max=20.0, sampler="dpmpp_2m", steps=100),
     training=Training(
-        seconds=LAPTOP_SECONDS,
+        steps=10_000,
         batch=16,
         optimiser=Optimiser(lr=3e-3, weight_decay=0.0, schedule="cosine", warmup=50),
         ema=0.998,
@@ -73,7 +75,8 @@ SMOKE = (
         LAPTOP,
         architecture=Architecture(16, (1, 2), 1, attention=(), dropout=0.0, patch=2),
         circular=False,
-        positions=False,
+        symmetries=False,
+        coordinates=False,
         edm=Edm(log_mean=2.0, log_std=1.0, sigma_min=3.0, sigma_max=20.0, sampler="dpmpp_2m", steps=2),
         training=Training(
             steps=250, batch=8, optimiser=Optimiser(lr=1e-2, weight_decay=0.0, warmup=5), ema=0.9, validations=2

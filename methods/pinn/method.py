@@ -50,7 +50,7 @@ LAPTOP = Settings(
     sampling=Sampling(2, 8, 1024),
     schedule=Schedule(adam=100, lr=5e-3, lbfgs=150),
     window=8,
-    instances=4,
+    instances=8,
     chunk=2,
 )
 
@@ -70,6 +70,12 @@ class PINN(Method):
         if task.roll_out != "drop":
             return "windows share a frame, so that only task.roll_out=drop makes sense"
         return None
+
+    def remark(self, task: Task, dataset: Dataset) -> str | None:
+        own = "plane waves as input, a stream function for flows, Adam then L-BFGS on fixed points"
+        if self.settings.exact:
+            own += ", frames seen in full part of the ansatz"
+        return f"ours beside Raissi et al.: {own}"
 
     def fit(self, train: TrajectorySet, valid: TrajectorySet, tasks: Sequence[Task], seed: int, run: Run) -> Self:
         return self

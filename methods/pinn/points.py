@@ -13,7 +13,7 @@ from torch import Generator, Tensor
 
 from benchmark.core import Grid
 from methods.blocks.networks.deepxde import unit_points
-from methods.blocks.training.streams import derived_seed
+from methods.blocks.training.batches import derived_seed
 
 POOL = 256  # sets of times that Adam draws from
 

@@ -18,13 +18,13 @@ from torch import Tensor, nn
 
 from benchmark.core import Dataset, Grid, Problem, Task, TrajectorySet
 from methods.blocks.conditioning import Shape, filled
-from methods.blocks.learned import Learned, channels_first
+from methods.blocks.learned import Learned
 from methods.blocks.networks.unet import SHU, Architecture, UNet
 from methods.blocks.normaliser import SIGMA_DATA
-from methods.blocks.training.budget import LAPTOP_SECONDS, Training
+from methods.blocks.training.batches import draw_noise
+from methods.blocks.training.budget import Training
 from methods.blocks.training.examples import Clip, Clips
 from methods.blocks.training.optimiser import Optimiser
-from methods.blocks.training.streams import draw_noise
 from methods.shu.ddpm import Schedule, Target, antithetic, ddim, noise_of, noised, target_of
 
 FRAMES = 3  # of a window
@@ -63,6 +63,8 @@ class Settings:
     strength: float = 5.2e-4  # lambda; theirs, for a batch of 20 at 256^2 and frames 1/32 apart, in our units
     line_search: bool = False  # ours: lambda is a share of the step that brings the linearised residual down most
     weight: float = 0.0  # w of eps = (1 + w) net(x, t, g) - w net(x, t, 0)
+    symmetries: bool = False  # ours
+    coordinates: bool = False  # ours
     drop: float = 0.1  # share of the training examples without g
     training: Training = Training(
         steps=107_000,  # 300 epochs of 36 runs with 318 windows each
@@ -86,8 +88,10 @@ LAPTOP = Settings(
     variant="penalty",
     strength=0.5,
     line_search=True,
+    symmetries=True,
+    coordinates=True,
     training=Training(
-        seconds=LAPTOP_SECONDS,
+        steps=12_000,
         batch=16,
         optimiser=Optimiser(lr=2e-3, weight_decay=0.0, schedule="cosine", warmup=50),
         ema=0.998,
@@ -98,12 +102,15 @@ SMOKE = replace(  # so few steps that each answers with a mean over what is poss
     LAPTOP,
     architecture=replace(SMALL, width=16),
     restarts=Restarts(time=600, steps=2, starts=2),
+    symmetries=False,
+    coordinates=False,
     training=Training(steps=100, batch=16, optimiser=Optimiser(lr=5e-3, warmup=5), ema=0.9, validations=2),
     validation=16,
 )
 
 
 class Shu(Learned):
+    nearest = True
     scope = "dataset"
     uses_equation = True
     source = "Shu, Li and Barati Farimani, A physics-informed diffusion model for flow reconstruction, JCP 478, 2023"
@@ -128,7 +135,7 @@ class Shu(Learned):
         if shape.grid.boundary != "periodic":
             architecture = replace(architecture, padding="zeros")
         extra = inputs if self.settings.variant == "conditional" else 0
-        return UNet(inputs + shape.static, inputs, shape.grid.shape[0], architecture, extra=extra)
+        return UNet(inputs + shape.fields, inputs, shape.grid.shape[0], architecture, extra=extra)
 
     # -- learning
 
@@ -142,7 +149,7 @@ class Shu(Learned):
         if s.variant == "conditional":
             kept = torch.rand(len(x), 1, 1, 1, generator=draws, device=draws.device) >= s.drop
             direction = kept * unit(self.gradient(batch.static)(x_t))
-        answer = network(self._with(x_t, channels_first(self.coefficients(batch))), t.to(x.dtype), extra=direction)
+        answer = network(self._with(x_t, self.fields(batch.static, x)), t.to(x.dtype), extra=direction)
         return (answer - target_of(s.target, s.schedule, x, t, noise)).square().flatten(1).mean(1)
 
     # -- predicting
@@ -150,12 +157,9 @@ class Shu(Learned):
     def answer(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
         restarts, schedule = self.settings.restarts, self.settings.schedule
         guide = self.triples(self.guide(problem))  # (B, W, 3 C, H, W)
-        static, known = (
-            None if f is None else f.repeat_interleave(guide.shape[1], 0)
-            for f in (problem.static, channels_first(self.coefficients(problem)))
-        )
-        predict, correct = self.predictor(known, static), self.corrector(static)
+        static = None if problem.static is None else problem.static.repeat_interleave(guide.shape[1], 0)
         x = guide.flatten(0, 1)
+        predict, correct = self.predictor(self.fields(static, x), static), self.corrector(static)
         for times in restarts.times():
             noise = draw_noise(guide.shape[1:], generators, x.device).flatten(0, 1)
             x = noised(schedule, x, torch.tensor(times[0]), noise)
@@ -167,12 +171,12 @@ class Shu(Learned):
         y = self.normaliser_.encode_seen(problem.values, problem.mask).movedim(-1, 2) / SIGMA_DATA
         return blurred(filled(y, problem.mask.movedim(-1, 2), problem.grid), self.settings.restarts.blur, problem.grid)
 
-    def predictor(self, known: Tensor | None, static: Tensor | None) -> Callable[[Tensor, Tensor], Tensor]:
+    def predictor(self, fields: Tensor, static: Tensor | None) -> Callable[[Tensor, Tensor], Tensor]:
         """eps(x, t)."""
         s, gradient = self.settings, self.gradient(static)
 
         def noise(x: Tensor, t: Tensor, direction: Tensor | None) -> Tensor:
-            answer = self.net_(self._with(x, known), t.to(x.dtype), extra=direction).to(x.dtype)
+            answer = self.net_(self._with(x, fields), t.to(x.dtype), extra=direction).to(x.dtype)
             return noise_of(s.target, s.schedule, x, t, answer)
 
         def predict(x: Tensor, t: Tensor) -> Tensor:
@@ -248,8 +252,9 @@ class Shu(Learned):
         return torch.cat([u[:, 0, :1], u[:, :, 1], u[:, -1, 2:]], 1)
 
     @staticmethod
-    def _with(x: Tensor, static: Tensor | None) -> Tensor:
-        return x if static is None else torch.cat([x, static.to(x)], 1)
+    def _with(x: Tensor, fields: Tensor) -> Tensor:
+        """Windows (N, 3 C, H, W) and the fields that stay (N, H, W, K)."""
+        return torch.cat([x, fields.movedim(-1, 1).to(x)], 1)
 
 
 def best_step(residual: Callable[[Tensor], Tensor], x: Tensor, g: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from methods.blocks.networks.neighbourhood import global_attention, neighbourhood_attention
-from methods.blocks.networks.tiles import Triple
+from methods.blocks.networks.tables import Triple
 from methods.videopde.rope import rotate, rotations
 
 EPS = 1e-6

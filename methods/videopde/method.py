@@ -11,7 +11,7 @@ enter through the network's input alone: no guidance and no equation. `README.md
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -32,10 +32,10 @@ from methods.blocks.diffusion.edm import (
     sample,
 )
 from methods.blocks.learned import Learned
-from methods.blocks.training.budget import LAPTOP_SECONDS, Training
+from methods.blocks.training.batches import draw_noise
+from methods.blocks.training.budget import Training
 from methods.blocks.training.examples import Observed
 from methods.blocks.training.optimiser import Group, Optimiser
-from methods.blocks.training.streams import draw_noise
 from methods.videopde.model import UNIFIED, Architecture, HVDiT
 
 
@@ -46,6 +46,8 @@ class Settings:
     architecture: Architecture = field(default_factory=Architecture)
     edm: Edm = EDM
     training: Training = field(default_factory=Training)
+    symmetries: bool = False  # ours
+    coordinates: bool = False  # ours
     mapping_lr: float = 1 / 3  # open (HDiT); factor on the learning rate of the noise level's network
     validation: int = 64  # open; examples of `valid`, each with a fixed task, mask and noise
     chunk: int = 16  # videos that are sampled at once
@@ -61,11 +63,13 @@ LAPTOP = Settings(  # chosen on `valid`; TUNING.md says against what
     Architecture((2, 4, 4), (64, 128), (1, 4), (2, 5, 5), head_dim=32, mapping_width=128),
     Edm(log_mean=3.0, log_std=1.0, sampler="dpmpp_2m", steps=2),
     Training(
-        seconds=LAPTOP_SECONDS,
+        steps=3000,
         batch=8,
         optimiser=Optimiser("muon", lr=2e-2, schedule="cosine", warmup=50),
         ema=0.99,
     ),
+    symmetries=True,
+    coordinates=True,
 )
 
 
@@ -83,7 +87,7 @@ class VideoPDE(Learned):
 
     def network(self, shape: Shape) -> nn.Module:
         architecture = self.settings.architecture.for_video(*shape.video)
-        return HVDiT(shape.channels, 2 * shape.channels + shape.static, architecture)
+        return HVDiT(shape.channels, 2 * shape.channels + shape.fields, architecture)
 
     def model(self) -> nn.Module:
         """D(x, sigma, known)."""
@@ -100,13 +104,10 @@ class VideoPDE(Learned):
         return denoising_loss(self.settings.edm, lambda x, sigma: network(x, sigma, known), x, sigma, noise)
 
     def condition(self, problem: Problem) -> Tensor:
-        """What the network is conditioned on: m, y and the coefficient fields, (B, T, H, W, 2 C + Cs)."""
+        """What the network is conditioned on: m, y and the fields that stay, (B, T, H, W, 2 C + K)."""
         y = self.normaliser_.encode_seen(problem.values, problem.mask)
-        parts = [problem.mask.to(y.dtype), y]
-        static = self.coefficients(problem)
-        if static is not None:
-            parts.append(static[:, None].expand(-1, y.shape[1], -1, -1, -1))
-        return torch.cat(parts, dim=-1)
+        fields = self.fields(problem.static, y)[:, None].expand(-1, y.shape[1], -1, -1, -1)
+        return torch.cat([problem.mask.to(y.dtype), y, fields], dim=-1)
 
     def encode(self, u: Tensor) -> Tensor:
         """Videos in physical units -> what is diffused."""
@@ -139,7 +140,7 @@ class VideoPDEUnified(VideoPDE):
     scope = "dataset"
     profiles = {
         "smoke": SMOKE,
-        "laptop": LAPTOP,
+        "laptop": replace(LAPTOP, training=replace(LAPTOP.training, steps=9000)),  # one fit for all tasks
         "paper": Settings(architecture=UNIFIED, training=Training(steps=100_000, batch=64)),
     }
 

@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from methods.blocks.networks.tiles import Triple
+from methods.blocks.networks.tables import Triple
 from methods.videopde.layers import Level, Mapping, Merge, Split, linear, merge, rms_norm, split
 
 

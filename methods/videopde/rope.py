@@ -12,8 +12,7 @@ import math
 import torch
 from torch import Tensor
 
-from methods.blocks.networks.tables import table
-from methods.blocks.networks.tiles import Triple
+from methods.blocks.networks.tables import Triple, table
 
 
 def places(grid: Triple) -> tuple[Tensor, Tensor, Tensor]:

@@ -26,12 +26,12 @@ from methods.blocks.diffusion.edm import (
     precondition,
     sample,
 )
-from methods.blocks.learned import Learned, channels_first
+from methods.blocks.learned import Learned
 from methods.blocks.networks.unet import Architecture as UNetArchitecture
-from methods.blocks.training.budget import LAPTOP_SECONDS, Training
+from methods.blocks.training.batches import draw_noise
+from methods.blocks.training.budget import Training
 from methods.blocks.training.examples import Clip, Clips
 from methods.blocks.training.optimiser import Optimiser
-from methods.blocks.training.streams import draw_noise
 from methods.zhuang.network import Architecture, ConditionalUNet
 
 
@@ -43,6 +43,8 @@ class Settings:
     edm: Edm = Edm(log_mean=1.2, log_std=1.7, steps=20)
     rates: tuple[float, float] = (0.001, 0.1)  # share of the sites that are seen in training, uniform
     clean: bool = True  # observed pixels carry no noise, in training and in sampling
+    symmetries: bool = False  # ours
+    coordinates: bool = False  # ours
     ensemble: int = 25  # samples whose mean is one answer
     training: Training = Training(
         steps=100_000,
@@ -75,9 +77,11 @@ LAPTOP = Settings(
     Architecture(SMALL, heads=4, patch=4, width=128, layers=4, positions=True),
     Edm(log_mean=2.0, log_std=1.2, sigma_max=20.0, sampler="dpmpp_2m", steps=2),
     rates=(0.004, 0.04),
+    symmetries=True,
+    coordinates=True,
     ensemble=4,
     training=Training(
-        seconds=LAPTOP_SECONDS,
+        steps=5200,
         batch=16,
         optimiser=Optimiser(lr=2e-3, weight_decay=0.0, schedule="cosine", warmup=50),
         ema=0.998,
@@ -87,6 +91,8 @@ LAPTOP = Settings(
 SMOKE = replace(  # two steps from a high noise level: hardly more than a regression, but it runs all there is
     LAPTOP,
     architecture=Architecture(replace(SMALL, width=16, attention=(4,)), heads=4, patch=4, width=32, layers=1),
+    symmetries=False,
+    coordinates=False,
     ensemble=2,
     training=Training(steps=100, batch=16, optimiser=Optimiser(lr=5e-3, warmup=5), ema=0.9, validations=2),
     validation=16,
@@ -94,11 +100,12 @@ SMOKE = replace(  # two steps from a high noise level: hardly more than a regres
 
 
 class Zhuang(Learned):
+    nearest = True
     scope = "dataset"
     source = "Zhuang, Cheng and Duraisamy, Spatially-aware diffusion models with cross-attention, CMAME 435, 2025"
     profiles = {"smoke": SMOKE, "laptop": LAPTOP, "paper": Settings()}
     sampling_settings = (*SAMPLING, "ensemble")
-    memory_settings = ("chunk", "fields")
+    memory_settings = (*Learned.memory_settings, "fields")
 
     def unsupported(self, task: Task, dataset: Dataset) -> str | None:
         if dataset.steady:
@@ -108,13 +115,15 @@ class Zhuang(Learned):
         return None
 
     def remark(self, task: Task, dataset: Dataset) -> str | None:
-        return self.settings.edm.remark
+        noisy = "noisy readings are held fast" if self.settings.clean and task.noise else None
+        mean = f"each sample is the mean of {self.settings.ensemble} draws, as in the source: its spread is too small"
+        return "; ".join(filter(None, [self.settings.edm.remark, mean if self.settings.ensemble > 1 else None, noisy]))
 
     def examples(self, train: TrajectorySet, tasks: Sequence[Task]) -> Clips:
         return Clips(1)
 
     def network(self, shape: Shape) -> nn.Module:
-        net = ConditionalUNet(shape.channels, shape.static, shape.grid, self.settings.architecture)
+        net = ConditionalUNet(shape.channels, shape.fields, shape.grid, self.settings.architecture)
         return Denoiser(net, self.settings.edm.sigma_data)
 
     # -- learning
@@ -122,7 +131,7 @@ class Zhuang(Learned):
     def losses(self, network: nn.Module, batch: Clip, draws: torch.Generator) -> Tensor:
         x = self.normaliser_.encode(batch.u)[:, 0].movedim(-1, 1)  # (B, C, H, W)
         mask = random_sensors(x.shape[-2:], self.settings.rates, len(x), draws)[:, None].expand_as(x)
-        known = self.field(torch.where(mask, x, 0)[:, None], mask[:, None], channels_first(self.coefficients(batch)))
+        known = self.field(torch.where(mask, x, 0)[:, None], mask[:, None], batch.static)
         sigma = noise_levels(self.settings.edm, len(x), draws)
         noise = torch.randn(x.shape, generator=draws, device=draws.device)
         if self.settings.clean:
@@ -134,18 +143,17 @@ class Zhuang(Learned):
         return denoising_loss(self.settings.edm, denoise, x, sigma, noise)
 
     def field(self, y: Tensor, mask: Tensor, static: Tensor | None) -> Tensor:
-        """Observations (B, T, C, H, W) -> each site's nearest sensor, and the coefficients: (B T, C + Cs, H, W)."""
+        """Observations (B, T, C, H, W) -> each site's nearest sensor, and the fields that stay: (B T, C + K, H, W)."""
         nearest = filled(y, mask, self.shape_.grid).flatten(0, 1)
-        if static is None:
-            return nearest
-        return torch.cat([nearest, static.repeat_interleave(y.shape[1], 0)], 1)
+        fields = self.fields(static, y).movedim(-1, 1)
+        return torch.cat([nearest, fields.repeat_interleave(y.shape[1], 0)], 1)
 
     # -- predicting
 
     def answer(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
         y = self.normaliser_.encode_seen(problem.values, problem.mask).movedim(-1, 2)  # (B, T, C, H, W)
         mask = problem.mask.movedim(-1, 2)
-        known = self.field(y, mask, channels_first(self.coefficients(problem)))
+        known = self.field(y, mask, problem.static)
         y, seen = y.flatten(0, 1)[:, None], mask.flatten(0, 1)[:, None]  # (B T, 1, C, H, W)
         members = self.settings.ensemble
         noise = draw_noise((mask.shape[1], members, *mask.shape[2:]), generators, y.device).flatten(0, 1)

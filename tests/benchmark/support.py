@@ -11,7 +11,14 @@ from benchmark.planning.request import Request
 from benchmark.records.record import Record
 
 TOY = Path(__file__).with_name("toy.py")
-TIMINGS = ("fit_seconds", "fit_cached", "predict_seconds", "peak_memory_mb")
+TIMINGS = (
+    "fit_seconds",
+    "fit_cpu_seconds",
+    "fit_cached",
+    "predict_seconds",
+    "predict_cpu_seconds",
+    "peak_memory_mb",
+)
 
 
 def toy_request(root: Path, **changes: Any) -> Request:

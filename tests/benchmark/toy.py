@@ -91,6 +91,7 @@ class Learn(Method):
     """Learns the mean field step by step with noise from its own generator; keeps checkpoints and resumes from them."""
 
     scope = "dataset"
+    stochastic = True
     profiles = {"smoke": LearnSettings(), "laptop": LearnSettings(steps=4)}
     sampling_settings = ("shift",)
 
@@ -121,7 +122,7 @@ class Learn(Method):
         log("predict", len(problem), seed)
         mean = self.settings.shift + self.mean_[torch.arange(problem.values.shape[1]).clamp(max=len(self.mean_) - 1)]
         u = torch.where(problem.mask, problem.values, mean) + 1e-3 * torch.randn(samples, *problem.values.shape)
-        return Prediction(u, evaluations=1.0)
+        return Prediction(u, evaluations=1.0, diagnostics={"misfit": [0.5] * len(problem)})
 
     def cost(self):
         return {"parameters": self.mean_.numel(), "steps": self.settings.steps}
@@ -144,6 +145,7 @@ class Odd(Method):
     """Goes wrong in the way its settings say."""
 
     scope = "instance"
+    stochastic = True
     profiles = {"smoke": OddSettings()}
 
     def fit(self, train, valid, tasks, seed, run):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 
+from benchmark.core import keyed_generator
 from benchmark.core.operators import Fourier
 from datasets.kolmogorov import Kolmogorov
-from datasets.random_fields import generator, periodic_modes
+from datasets.random_fields import periodic_modes
 from tests.datasets.physics import make, orders, relative
 
 F64 = torch.float64
@@ -111,7 +112,7 @@ def test_coarse_burn_in_ends_in_the_same_flow(burn_in):
     coarse = make(Kolmogorov, "paper", coarse=0.5, **changes)
     w, _ = coarse.generate("train", range(2), 3)
     assert w.isfinite().all()
-    start = periodic_modes(10, 2.5, 7.0, 1.0, generator("kolmogorov", coarse.settings.seed, "train", 0))[None].to(
+    start = periodic_modes(10, 2.5, 7.0, 1.0, keyed_generator("kolmogorov", coarse.settings.seed, "train", 0))[None].to(
         torch.complex128
     )
     flow = coarse.equation().flow(64, F64, "cpu")

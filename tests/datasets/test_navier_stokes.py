@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 
-from benchmark.core import Grid
+from benchmark.core import Grid, keyed_generator
 from benchmark.core.operators import Fourier
 from datasets.navier_stokes import NavierStokes
-from datasets.random_fields import generator, periodic_modes
+from datasets.random_fields import periodic_modes
 from tests.autograd import Autograd
 from tests.datasets.physics import make, orders, relative
 
@@ -17,7 +17,7 @@ F64 = torch.float64
 
 def test_initial_vorticity_has_the_published_spread():
     flow = make(NavierStokes, "paper").equation().flow(128, torch.float32, "cpu")
-    modes = [periodic_modes(flow.cutoff, 2.5, 7.0, 2 * torch.pi, generator("ic", i)) for i in range(500)]
+    modes = [periodic_modes(flow.cutoff, 2.5, 7.0, 2 * torch.pi, keyed_generator("ic", i)) for i in range(500)]
     power = torch.stack(modes).abs().square().sum((1, 2))  # (500,) the field's variance, by Parseval
     assert power.mean().sqrt().item() == pytest.approx(0.262, rel=0.02)
     w = flow.field(torch.stack(modes[:8]).to(torch.complex64))

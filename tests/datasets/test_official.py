@@ -220,6 +220,7 @@ def test_kolmogorov_test_clips_are_spread_for_every_length(tmp_path):
     bring(dataset, tmp_path / "kf.npy", tmp_path)
     short = stored(dataset, "test", tmp_path)  # 3 clips of 4 runs, (24 - 4) // 2 frames apart
     assert len(short) == 10 and short.stride == 10
+    assert short.runs(10) == [0, 0, 0, 1, 1, 1, 2, 2, 2, 3]
     starts = [(run, s) for run in range(4) for s in (0, 10, 20)][:10]
     np.testing.assert_array_equal(short[:].u[..., 0], np.stack([w[5 + r, s : s + 4] for r, s in starts]))
     long = stored(dataset, "test", tmp_path, frames=16)

@@ -36,6 +36,12 @@ def test_resumes_and_ends_in_the_same_content(tmp_path):
     assert [p.name for p in one.parent.iterdir() if p.suffix != ".lock"] == ["train.hdf5"]
 
 
+def test_the_clock_is_no_part_of_a_file(tmp_path):
+    first = new_writer(small.navier_stokes(), tmp_path / "a").part.read_bytes()
+    time.sleep(1.1)  # HDF5 counts whole seconds
+    assert new_writer(small.navier_stokes(), tmp_path / "b").part.read_bytes() == first
+
+
 def test_an_unfinished_file_is_not_data(tmp_path):
     dataset = small.navier_stokes()
     new_writer(dataset, tmp_path)

@@ -6,7 +6,7 @@ from functools import cache
 
 import torch
 
-from benchmark.core import Dataset, Task, Trajectories
+from benchmark.core import Dataset, Method, Problem, Task, Trajectories
 from benchmark.planning.registry import registry
 from methods.blocks.learned import Learned
 from tasks.observation import CONT_3
@@ -35,3 +35,15 @@ def planned(cls: type[Learned], profile: str = "paper", name: str = "navier_stok
 
 def generators(count: int, seed: int = 0) -> list[torch.Generator]:
     return [torch.Generator().manual_seed(seed + i) for i in range(count)]
+
+
+def spread_over_error(method: Method, problem: Problem, truth: Trajectories) -> float:
+    """Of posterior draws, which agree with the sensors, come back with the seed and scatter around the mean."""
+    mean, draws = method.predict(problem, 0).u[0], method.predict(problem, 0, samples=64).u
+    assert torch.equal(draws[:, problem.mask], problem.values[problem.mask].expand(64, -1))
+    assert torch.equal(draws, method.predict(problem, 0, samples=64).u)
+    answer = method.predict(problem, 0, samples=3).point
+    assert answer is not None and torch.equal(answer, mean)  # the posterior mean stays the answer
+    spread = draws.std(0).square().mean().sqrt()
+    assert (draws.mean(0) - mean).square().mean().sqrt() < 0.3 * spread
+    return float(spread / (mean - truth.u).square().mean().sqrt())

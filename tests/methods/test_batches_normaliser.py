@@ -7,8 +7,7 @@ import torch
 
 from benchmark.core import Grid, Trajectories
 from methods.blocks.normaliser import Normaliser
-from methods.blocks.training.batches import ShuffledBatches, ahead
-from methods.blocks.training.streams import Stream, derived_seed
+from methods.blocks.training.batches import ShuffledBatches, Stream, ahead, derived_seed
 from tests.methods.heat import Heat
 
 

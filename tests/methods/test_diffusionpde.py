@@ -8,7 +8,7 @@ import torch
 
 from benchmark.core import Run
 from benchmark.planning.registry import registry
-from methods.blocks.conditioning import ObservedFrames, Shape
+from methods.blocks.conditioning import ObservedFrames, Shape, coordinates
 from methods.blocks.diffusion.guidance import Guidance
 from methods.diffusionpde.method import DiffusionPDE, join_pairs
 from methods.diffusionpde.prior import PairNet, Pairs, encode_label
@@ -197,14 +197,16 @@ def test_every_kind_of_pair_has_a_label_of_its_own(labels):
         net(torch.zeros(1, 2, 16, 16, 1), torch.ones(1))
 
 
-@pytest.mark.parametrize("positions", [False, True])
-def test_with_circular_padding_only_coordinates_tell_the_place(positions):
+@pytest.mark.parametrize("places", [False, True])
+def test_with_circular_padding_only_coordinates_tell_the_place(places):
     """A force with a fixed phase cannot be learned otherwise: what moves with the input knows no place."""
     torch.manual_seed(0)
     architecture = replace(QUICK.architecture, padding="circular")
-    net = PairNet(1, 0, 1, smoke("navier_stokes")[1].grid, architecture, positions=positions)
+    grid = smoke("navier_stokes")[1].grid
+    fields = coordinates(grid, torch.zeros(1)).movedim(0, -1).expand(2, -1, -1, -1) if places else None
+    net = PairNet(1, 4 * places, 1, grid, architecture)
     for p in net.parameters():  # the last layer of a branch starts near zero
         torch.nn.init.normal_(p, std=0.2)
     x = torch.randn(2, 2, 16, 16, 1)
-    moved = net(x.roll(8, 2), torch.ones(1))
-    assert torch.allclose(moved, net(x, torch.ones(1)).roll(8, 2), rtol=1e-3, atol=1e-3) != positions
+    moved, still = (net(video, torch.ones(1), fields=fields) for video in (x.roll(8, 2), x))
+    assert torch.allclose(moved, still.roll(8, 2), rtol=1e-3, atol=1e-3) != places

@@ -19,7 +19,7 @@ from methods.blocks.diffusion.edm import (
     quantile,
     sample,
 )
-from methods.blocks.training.streams import stratified
+from methods.blocks.training.batches import stratified
 
 MEAN, STD = 0.3, 0.5
 

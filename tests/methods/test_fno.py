@@ -20,7 +20,7 @@ from tests.methods.small import generators, load, planned
 
 HEAT = HeatDataset.small(frames=5, long_frames=9)
 TINY = Architecture("2d", width=8, modes=6, time_modes=4, layers=2, projection=1)
-SHAPE = Shape.planned(tasks.FWD_FULL, HEAT)
+SHAPE = Shape.planned(tasks.FWD_FULL, HEAT, with_coordinates=True)
 
 
 def settings(form, **training):

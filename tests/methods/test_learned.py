@@ -7,16 +7,16 @@ from torch import nn
 
 from benchmark.core import Run
 from benchmark.planning.registry import registry
-from methods.blocks.conditioning import ObservedFrames, Shape, condition, coordinates
+from methods.blocks.conditioning import ObservedFrames, Shape, condition, coordinates, known_fields
 from methods.blocks.learned import Learned, count
 from methods.blocks.normaliser import Normaliser
-from methods.blocks.regression import RegressionSettings, regress, relative_error, relative_l2
+from methods.blocks.regression import RegressionSettings, regress, regression_error, relative_l2
 from methods.blocks.training import checkpoint
 from methods.blocks.training.budget import Training
 from methods.blocks.training.optimiser import Optimiser
 from tasks import observation as tasks
 from tests.methods.heat import HeatDataset
-from tests.methods.small import generators, load
+from tests.methods.small import generators, load, smoke
 
 HEAT = HeatDataset.small(long_frames=9)
 QUICK = RegressionSettings(
@@ -41,20 +41,14 @@ class Small(Learned):
     stochastic = False
     profiles = {"smoke": QUICK}
 
-    def examples(self, train, tasks):
-        return self.settings.examples(train, tasks)
-
     def network(self, shape):
         return Pixelwise(shape)
 
     def losses(self, network, batch, draws):
-        return relative_error(self.regress(network, batch.problem), batch)
+        return regression_error(self, network, batch)
 
     def answer(self, problem, generators):
-        return self.regress(self.net_, problem)
-
-    def regress(self, network, problem):
-        return regress(network, problem, self.shape_.observed, self.normaliser_)
+        return regress(self, self.net_, problem)
 
     def evaluations(self, problem):
         return 1
@@ -96,8 +90,10 @@ def test_which_frames_a_task_shows(task, frames, full):
     observed = ObservedFrames.of([task], HEAT.grid(4))
     assert (observed.frames, observed.full) == (frames, full)
     assert ObservedFrames.restore(observed.state(4)) == observed
-    known = condition(problem(task), observed, Normaliser.fit(data("train")))
-    each, fields = Shape.planned(task, HEAT).conditioning
+    shape = Shape.planned(task, HEAT, with_coordinates=True)
+    normaliser, seen = Normaliser.fit(data("train")), problem(task)
+    known = condition(seen, observed, normaliser, known_fields(None, normaliser, shape.grid, seen.values, True))
+    each, fields = shape.conditioning
     assert known.frames.shape == (4, len(frames), each, 16, 16) and known.fields.shape == (4, fields, 16, 16)
     assert known.guess.shape == (4, 4, 1, 16, 16)
     assert bool(known.guess.any()) == full
@@ -106,15 +102,26 @@ def test_which_frames_a_task_shows(task, frames, full):
 def test_a_full_frame_is_the_first_guess_and_sparse_ones_are_filled():
     normaliser = Normaliser.fit(data("train"))
     seen = problem(tasks.INV_FULL)
-    known = condition(seen, ObservedFrames((3,), True), normaliser)
+    fields = seen.values.new_zeros(4, 16, 16, 0)
+    known = condition(seen, ObservedFrames((3,), True), normaliser, fields)
     expected = normaliser.encode(seen.values)[:, 3].movedim(-1, 1)
     assert torch.equal(known.guess, expected[:, None].expand(-1, 4, -1, -1, -1))
     seen = problem(tasks.FWD_PARTIAL)
-    values, mask, nearest = condition(seen, ObservedFrames((0,), False), normaliser).frames[:, 0].unbind(1)
+    values, mask, nearest = condition(seen, ObservedFrames((0,), False), normaliser, fields).frames[:, 0].unbind(1)
     assert torch.equal(mask.bool(), seen.mask[:, 0, ..., 0])
     assert torch.equal(nearest[mask.bool()], values[mask.bool()])
     for frame, here in zip(nearest, mask.bool(), strict=True):
         assert set(frame.unique().tolist()) == set(frame[here].unique().tolist())
+
+
+def test_coefficients_and_coordinates_are_known_fields():
+    truth = smoke("wave_layer")[1][:3]
+    normaliser = Normaliser.fit(truth)
+    plain, placed = (known_fields(truth.static, normaliser, truth.grid, truth.u, places) for places in (False, True))
+    assert plain.shape == (3, 16, 16, 1) and placed.shape == (3, 16, 16, 3)  # between walls: x and y
+    assert torch.equal(placed[..., :1], plain) and abs(float(plain.mean())) < 1e-5
+    torch.testing.assert_close(placed[1, ..., 1:], coordinates(truth.grid, truth.u).movedim(0, -1))
+    assert known_fields(None, normaliser, truth.grid, truth.u, False).shape == (3, 16, 16, 0)
 
 
 def test_coordinates_are_smooth_on_a_torus_and_plain_between_walls():

@@ -1,15 +1,18 @@
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cache
 
 import pytest
 import torch
 
 from benchmark.core import Run
-from methods.blocks.regression import relative_l2
+from methods.blocks.regression import regress, relative_l2
+from methods.blocks.residual import refine, relative_residual, term_sizes
 from methods.blocks.roll_out import keep_observed
 from methods.blocks.training.examples import Observed
 from methods.fno import FNO
-from methods.pino import PINO, refine, relative_residual, term_sizes
+from methods.pino import PINO
+from methods.pino_refined import PINORefined
+from methods.pino_refined import Settings as RefinedSettings
 from tasks import observation as tasks
 from tests.methods.heat import HeatDataset
 from tests.methods.small import generators
@@ -29,6 +32,11 @@ def observed(task=tasks.FWD_FULL, count=4):
     return Observed(truth, task.observe(truth, generators(count)))
 
 
+def refined(iterations=5):
+    settings = RefinedSettings(QUICK, refine=iterations)
+    return PINORefined(settings).fit(data("train"), data("valid"), [tasks.FWD_FULL], 0, Run())
+
+
 def fitted(**changes):
     return PINO(replace(QUICK, **changes)).fit(data("train"), data("valid"), [tasks.FWD_FULL], 0, Run())
 
@@ -37,7 +45,7 @@ def test_the_loss_is_data_residual_and_anchor():
     method, batch = fitted(), observed()
     problem, truth = batch.problem, batch.truth
     with torch.no_grad():
-        raw = method.regress(method.net_, problem)
+        raw = regress(method, method.net_, problem)
         video = keep_observed(raw, problem)
         whole = method.losses(method.net_, batch, torch.Generator())
     assert torch.equal(video[:, 0], truth.u[:, 0]) and not torch.equal(raw[:, 0], truth.u[:, 0])
@@ -73,31 +81,41 @@ def test_refining_finds_the_solution_trajectory_by_trajectory():
     batch = observed()
     problem, truth = batch.problem, batch.truth
     start = torch.where(problem.mask, problem.values, truth.u[:, :1].expand_as(truth.u))
-    better = refine(start, problem, 60)
+    better = refine(start, problem, 60).u
     sizes = term_sizes(truth.u, problem)
     assert (relative_residual(better, problem, sizes) < 0.1 * relative_residual(start, problem, sizes)).all()
     assert torch.equal(better[problem.mask], problem.values[problem.mask])
     error, before = (relative_l2(u, truth.u, False) for u in (better, start))
     assert (error < 0.2 * before).all()
-    alone = refine(start[1:2], problem[1:2], 60)
+    alone = refine(start[1:2], problem[1:2], 60).u
     torch.testing.assert_close(alone, better[1:2], rtol=1e-2, atol=1e-3)
 
 
-def test_a_refined_prediction_is_repeatable():
+def test_no_profile_of_pino_refines_and_the_variant_says_that_it_does():
+    assert not any("refine" in {f.name for f in fields(settings)} for settings in PINO.profiles.values())
+    assert all(settings.refine for settings in PINORefined.profiles.values())
+    assert "refined at test time" in refined().remark(tasks.FWD_FULL, HEAT)
+    assert fitted().remark(tasks.FWD_FULL, HEAT) is None
+
+
+def test_a_refined_prediction_starts_from_that_of_pino_and_counts_its_residuals():
     batch = observed()
-    method = fitted(refine=5)
+    method, plain = refined(), fitted().predict(batch.problem, 0)
     answer = method.predict(batch.problem, 0)
     assert torch.equal(answer.u, method.predict(batch.problem, 1).u)
     assert method.refine_ == 5  # it helps where the truth has hardly a residual
-    plain = PINO(QUICK).restore(method.state() | {"refine_": torch.tensor(0)}, data("train")).predict(batch.problem, 0)
     sizes = term_sizes(batch.truth.u, batch.problem)
     rough, fine = (relative_residual(a.u[0], batch.problem, sizes) for a in (plain, answer))
     assert (fine < rough).all()
+    assert plain.evaluations == 1 and answer.evaluations >= 1 + 6  # the start and five iterations
+    method.refine_ = torch.tensor(0)
+    assert torch.equal(method.predict(batch.problem, 0).u, plain.u)
 
 
 def test_refining_that_does_harm_on_valid_is_left_out(monkeypatch):
-    monkeypatch.setattr("methods.pino.refine", lambda u, problem, iterations: u + 1.0)
-    assert fitted(refine=5).refine_ == 0
+    monkeypatch.setattr("methods.pino_refined.refine_in_chunks", lambda u, problem, iterations, chunk: (u + 1.0, 1))
+    method = refined()
+    assert method.refine_ == 0 and "not refined" in method.remark(tasks.FWD_FULL, HEAT)
 
 
 @pytest.mark.parametrize("task", [tasks.CONT_1, tasks.FWD_PARTIAL])

@@ -12,7 +12,7 @@ import torch
 from benchmark.core import Problem, Run
 from methods.blocks.diffusion.edm import Denoiser, Edm, dpmpp_2m, karras_sigmas
 from methods.blocks.normaliser import SIGMA_DATA
-from methods.blocks.training.streams import draw_noise
+from methods.blocks.training.batches import draw_noise
 from methods.diffusionpde.ext import DiffusionPDEExt
 from methods.diffusionpde.method import DiffusionPDE
 from methods.eci import ECI
@@ -65,7 +65,7 @@ def of_shu():
     architecture = replace(Shu.profiles["smoke"].architecture, patch=1)
     method = fitted(Shu, variant="plain", architecture=architecture)
     x = draw_noise((3, 16, 16), generators(COUNT), "cpu")
-    predict = method.predictor(None, None)
+    predict = method.predictor(method.fields(None, x), None)
     x = ddim(method.settings.schedule, predict, x, list(range(999, -1, -20)), torch.zeros_like)
     return SIGMA_DATA * x[..., None]  # (B, 3, H, W, 1)
 
@@ -73,7 +73,8 @@ def of_shu():
 def of_eci():
     """The flow itself, dx/dt = v, by Euler's method."""
     method, seen, steps = fitted(ECI), problem(), 50
-    x, fields = draw_noise(seen.values.shape[1:], generators(COUNT), "cpu"), method.fields(seen, seen.values)
+    x = draw_noise(seen.values.shape[1:], generators(COUNT), "cpu")
+    fields = method.fields(seen.static, seen.values).movedim(-1, 1)
     for i in range(steps):
         x = x + method.net_(x, torch.full((1,), i / steps), fields) / steps
     return SIGMA_DATA * x

@@ -174,8 +174,8 @@ def test_some_training_examples_come_without_the_gradient():
 
 
 def test_coefficient_fields_enter_the_network():
-    shape = Shape.planned(tasks.CONT_3, HEAT)
-    net = Shu(QUICK).network(replace(shape, static=2))
+    shape = Shape.planned(tasks.CONT_3, HEAT, with_coordinates=False)
+    net = Shu(QUICK).network(replace(shape, fields=2))
     assert net(torch.randn(2, 5, 16, 16), torch.zeros(1)).shape == (2, 3, 16, 16)
     walls = replace(shape.grid, boundary="dirichlet")
     assert Shu(QUICK).network(replace(shape, grid=walls)).architecture.padding == "zeros"

@@ -4,9 +4,10 @@ import pytest
 import torch
 
 from benchmark.planning.registry import registry
-from methods.blocks.training.examples import Observed
+from methods.blocks.training.examples import Clip, Clips, Observations, Observed, Whole
 from methods.blocks.training.symmetry import Symmetries, Symmetry
 from methods.blocks.training.symmetry_search import find_symmetries
+from methods.diffusionpde.prior import Pair, Pairs
 from tasks import observation as tasks
 from tests.methods.heat import HeatDataset
 from tests.methods.small import generators, load
@@ -24,6 +25,11 @@ def observed(truth, task=tasks.FWD_PARTIAL):
     return Observed(truth, task.observe(truth, generators(len(truth))))
 
 
+def turn(symmetries, batch):
+    symmetry = symmetries.draw(len(batch), batch.truth.grid.shape, draws())
+    return Observations([tasks.FWD_PARTIAL]).turned(batch, symmetry)
+
+
 def draws(seed=0):
     return torch.Generator().manual_seed(seed)
 
@@ -39,7 +45,7 @@ def test_a_symmetry_is_what_its_formula_says():
 def test_truth_observations_and_coefficients_move_together():
     truth = smoke("wave_layer", 3)
     found = find_symmetries(truth)
-    turned = found.apply(observed(truth), draws())
+    turned = turn(found, observed(truth))
     assert not torch.equal(turned.truth.u, truth.u)
     seen = turned.problem.mask
     assert torch.equal(turned.problem.values[seen], turned.truth.u[seen])
@@ -54,7 +60,7 @@ def test_truth_observations_and_coefficients_move_together():
 def test_solutions_stay_solutions(name):
     truth = smoke(name)
     truth = replace(truth, u=truth.u.double())
-    turned = find_symmetries(truth).apply(observed(truth), draws())
+    turned = turn(find_symmetries(truth), observed(truth))
     assert (turned.truth.u != truth.u).any()
     residual = truth.equation.residual
     before, after = residual(truth.u, None, truth.grid), residual(turned.truth.u, None, truth.grid)
@@ -95,6 +101,20 @@ def test_a_coarse_trial_serves_a_fine_grid():
     assert (2, 0) in shifts and (1, 0) not in shifts and (62, 0) in shifts
 
 
-def test_no_symmetry_leaves_a_batch_alone():
-    batch = observed(smoke("allen_cahn"))
-    assert Symmetries().apply(batch, draws()) is batch and len(Symmetries()) == 1
+def test_all_kinds_of_examples_are_turned_alike():
+    """Whatever a network learns from: the same symmetry of the same trajectories."""
+    found, truth = find_symmetries(smoke("wave_layer", 3)), smoke("wave_layer", 3)[:3]
+    symmetry = found.draw(3, truth.grid.shape, draws())
+    whole, seen = Whole().turned(truth, symmetry), Observations([tasks.CONT_3]).turned(observed(truth), symmetry)
+    clip = Clips(3).turned(Clip(truth.u[:, :3], truth.static), symmetry)
+    pair = Pairs(((0, 1),), (0,), (1.0,)).turned(Pair(truth.u[:, :2], torch.zeros(3), truth.static), symmetry)
+    assert not torch.equal(whole.u, truth.u) and torch.equal(seen.truth.u, whole.u)
+    assert torch.equal(clip.u, whole.u[:, :3]) and torch.equal(pair.u, whole.u[:, :2])
+    for batch in (seen.truth, seen.problem, clip, pair):
+        assert torch.equal(batch.static, whole.static)
+
+
+def test_no_symmetry_moves_nothing():
+    truth = smoke("allen_cahn")
+    nothing = Symmetries().draw(len(truth), truth.grid.shape, draws())
+    assert len(Symmetries()) == 1 and torch.equal(Whole().turned(truth, nothing).u, truth.u)

@@ -8,8 +8,8 @@ from benchmark.core import Run
 from benchmark.planning.registry import registry
 from methods.blocks.diffusion.edm import Denoiser, sample
 from methods.blocks.training import checkpoint
+from methods.blocks.training.checkpoint import read_log
 from methods.blocks.training.examples import Observations
-from methods.blocks.training.log import read_log
 from methods.videopde.method import SMOKE, VideoPDE, VideoPDEUnified, parameter_groups, prepared
 from tasks import observation as tasks
 from tests.methods.heat import HeatDataset

@@ -64,10 +64,10 @@ def test_the_cached_condition_changes_nothing_and_observed_pixels_stay(sampler):
 
 
 def test_observed_pixels_may_carry_noise_too():
-    noisy, seen = fit(Zhuang(replace(QUICK, clean=False))), problem()
+    noisy, clean, seen = fit(Zhuang(replace(QUICK, clean=False))), fitted(), problem()
     with torch.no_grad():
         video = noisy.answer(seen, generators(len(seen)))  # nothing is put back
-        held = fitted().answer(seen, generators(len(seen)))
+        held = clean.answer(seen, generators(len(seen)))
     assert not torch.allclose(video[seen.mask], seen.values[seen.mask], atol=1e-4)
     torch.testing.assert_close(held[seen.mask], seen.values[seen.mask], rtol=1e-4, atol=1e-4)
 

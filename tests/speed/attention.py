@@ -13,7 +13,7 @@ from importlib.util import find_spec
 import torch
 
 from methods.blocks.networks.neighbourhood import neighbourhood_attention
-from methods.blocks.networks.tiles import Triple
+from methods.blocks.networks.tables import Triple
 from tests.speed.measure import interleaved, parser, report, warn_if_busy
 
 KERNEL = (2, 7, 7)

@@ -67,7 +67,7 @@ def navier_stokes(train: int, valid: int) -> tuple[Trajectories, Trajectories]:
 
 
 def prior(train: Trajectories, valid: Trajectories, steps: int) -> DiffusionPDE:
-    settings = replace(LAPTOP, training=replace(LAPTOP.training, seconds=None, steps=steps))
+    settings = replace(LAPTOP, training=replace(LAPTOP.training, steps=steps))
     return DiffusionPDE(settings).fit(train, valid, [], 0, Run())
 
 

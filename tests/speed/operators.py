@@ -34,7 +34,7 @@ def fitted(name: str, **architecture: Any) -> Learned:
     """After one step."""
     cls = registry().load("methods", name)
     settings = cls.profiles["laptop"]
-    training = replace(settings.training, seconds=None, steps=1, validations=0)
+    training = replace(settings.training, steps=1, validations=0)
     settings = replace(settings, training=training, symmetries=False)
     settings = replace(settings, architecture=replace(settings.architecture, **architecture))
     return cls(settings).fit(data(), data(), [FWD_FULL], 0, Run())

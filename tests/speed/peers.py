@@ -23,16 +23,17 @@ OURS = """
 import json, sys, time, torch
 torch.set_num_threads(1)
 from datasets.vorticity import VorticityFlow
-from datasets.random_fields import generator, periodic_modes
+from benchmark.core import keyed_generator
+from datasets.random_fields import periodic_modes
 case, batch, rounds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 n = 64
 if case == "navier_stokes":
     flow, frames, dt = VorticityFlow(n, 1.0, 1e-3), [i * 0.05 for i in range(21)], 0.05
-    modes = lambda i: periodic_modes(flow.cutoff, 2.5, 7.0, 2 * torch.pi, generator("peer", i))
+    modes = lambda i: periodic_modes(flow.cutoff, 2.5, 7.0, 2 * torch.pi, keyed_generator("peer", i))
 else:
     force = lambda x, y: -4 * torch.cos(4 * y) + 0 * x
     flow, frames, dt = VorticityFlow(n, 2 * torch.pi, 1 / 200, 0.1, force), [i * 0.25 for i in range(21)], 1 / 64
-    modes = lambda i: periodic_modes(flow.cutoff, 2.5, 7.0, 1.0, generator("peer", i))
+    modes = lambda i: periodic_modes(flow.cutoff, 2.5, 7.0, 1.0, keyed_generator("peer", i))
 w = torch.stack([modes(i) for i in range(batch)])
 with torch.inference_mode():
     w32 = w.to(torch.complex64)

@@ -29,7 +29,7 @@ def main() -> None:
     settings = replace(
         LAPTOP,
         edm=replace(LAPTOP.edm, steps=sized(LAPTOP.edm.steps, 2)),
-        training=replace(LAPTOP.training, seconds=None, steps=sized(20, 2), validations=0),
+        training=replace(LAPTOP.training, steps=sized(20, 2), validations=0),
     )
     method = Zhuang(settings).fit(data, data, [], 0, Run())
     seen = registry().load("tasks", "cont_3").observe(data[:1], generators(1))

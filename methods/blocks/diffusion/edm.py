@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from methods.blocks.training.streams import stratified
+from methods.blocks.training.batches import stratified
 
 Denoise = Callable[[Tensor, Tensor], Tensor]  # x (B, ...), sigma () or (B,) -> an estimate of x_0 (B, ...)
 Evaluate = Callable[[Tensor, float], Tensor]  # the same for a sampler: sigma a number

@@ -21,8 +21,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from methods.blocks.networks.tables import table
-from methods.blocks.networks.tiles import Triple, tiled_attention, window_start
+from methods.blocks.networks.tables import Triple, table
+from methods.blocks.networks.tiles import tiled_attention, window_start
 
 
 def neighbourhood_attention(

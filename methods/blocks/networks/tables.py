@@ -1,4 +1,4 @@
-"""Constant tensors that depend on sizes alone (masks, indices, rotations): computed once and then looked up."""
+"""Sizes along time and space, and constant tensors that depend on them alone: computed once and then looked up."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any, TypeVar
 
 import torch
 
+Triple = tuple[int, int, int]  # along T, H and W
 R = TypeVar("R")
 
 
 def table(build: Callable[..., R]) -> Callable[..., R]:
-    """Remember what `build` returns for each set of (hashable) arguments.
+    """Remember what `build` returns for each set of (hashable) arguments: masks, indices, rotations.
 
     Tables are made outside of inference mode, so that one first needed while sampling can serve training later, and
     outside of `torch.compile`: a function compiled after one ordinary call finds its tables and stays one graph.

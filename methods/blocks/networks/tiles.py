@@ -17,9 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from methods.blocks.networks.tables import table
-
-Triple = tuple[int, int, int]
+from methods.blocks.networks.tables import Triple, table
 
 TILE = 8  # sites a side: larger tiles compute more scores that are masked, smaller ones copy keys more often
 

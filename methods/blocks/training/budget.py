@@ -8,8 +8,6 @@ from typing import Literal
 
 from methods.blocks.training.optimiser import Optimiser
 
-LAPTOP_SECONDS = 120.0  # of a fit at profile laptop, the same for every method that trains
-
 
 @dataclass
 class Progress:
@@ -27,12 +25,10 @@ class Progress:
 class Training:
     """Defaults: the paper's hyper-parameter table; what it leaves open is marked (HDiT: as the reference code does).
 
-    With `seconds` the fit ends when that much time is spent, validation and time before a resume included. The number
-    of steps, and so the weights, then depend on the machine's speed: only a step count can be reproduced bit by bit.
+    A budget is a number of steps, never of seconds: the same weights come out however busy the machine is.
     """
 
     steps: int = 50_000
-    seconds: float | None = None  # a wall-clock budget instead of `steps`
     batch: int = 48  # trajectories per step, of all devices together: the size of `ShuffledBatches`
     optimiser: Optimiser = Optimiser()
     ema: float = 0.9999  # open (HDiT); 0: no average
@@ -44,25 +40,21 @@ class Training:
     checkpoint_seconds: float = 60.0  # between checkpoints
 
     def __post_init__(self) -> None:
-        if self.steps < 1 or (self.seconds is not None and self.seconds <= 0):
-            raise ValueError(f"training: expected a budget above 0, got {self.steps} steps, {self.seconds} seconds")
+        if self.steps < 1:
+            raise ValueError(f"training: expected a budget of 1 step or more, got {self.steps}")
         if not 0 <= self.ema < 1 or self.validations < 0:
             raise ValueError(f"training: expected 0 <= ema < 1, validations >= 0, got {self.ema}, {self.validations}")
 
     def fraction(self, progress: Progress) -> float:
-        """Share of the budget that is spent; 1 or more: the fit is over."""
-        return progress.steps / self.steps if self.seconds is None else progress.seconds / self.seconds
+        """Share of the budget that is spent; 1: the fit is over."""
+        return progress.steps / self.steps
 
-    def room(self, progress: Progress, pace: float) -> int:
-        """Steps up to the next validation, or with a time budget about to the end, at `pace` seconds per step."""
-        if self.seconds is not None:
-            return math.ceil((self.seconds - progress.seconds) / pace)
+    def room(self, progress: Progress) -> int:
+        """Steps up to the next validation."""
         parts = max(1, self.validations)
         part = progress.steps * parts // self.steps + 1
         return -(-part * self.steps // parts) - progress.steps
 
     def validations_by(self, progress: Progress) -> int:
         """Validations that should be done by now."""
-        if self.seconds is None:
-            return progress.steps * self.validations // self.steps
-        return int(min(1.0, self.fraction(progress)) * self.validations)
+        return progress.steps * self.validations // self.steps

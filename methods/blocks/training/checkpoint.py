@@ -1,19 +1,22 @@
-"""Checkpoints: a folder `checkpoint-<step>` that is whole as soon as it has its name, and outlives a kill at any byte.
+"""What a fit leaves in its folder: checkpoints to go on from, and a log of what happened.
 
-    <name>.safetensors   weights, one file a set (model, ema, best)
-    state.pt             optimiser states and plain values, read with `weights_only=True`
+    checkpoint-<step>/<name>.safetensors   weights, one file a set (model, ema, best)
+    checkpoint-<step>/state.pt             optimiser states and plain values, read with `weights_only=True`
+    log.jsonl                              one JSON object per line
 
-A new one is written beside the old one, flushed to disk and renamed; only then the old one goes.
+A checkpoint is whole as soon as it has its name, and outlives a kill at any byte: a new one is written beside the old
+one, flushed to disk and renamed; only then the old one goes.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import Any
+from typing import Any, Self
 
 import torch
 from safetensors import SafetensorError
@@ -88,3 +91,42 @@ def _flush(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+class TrainingLog:
+    """Lines of steps after `step` belong to work that was lost with a kill; they are removed. No folder: no log."""
+
+    def __init__(self, folder: Path | None, step: int):
+        self.file = None
+        if folder is None:
+            return
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / "log.jsonl"
+        _drop_after(path, step)
+        self.file = path.open("a", encoding="utf-8")
+
+    def write(self, step: int, **values: Any) -> None:
+        if self.file is not None:
+            self.file.write(json.dumps({"step": step, **values}) + "\n")
+            self.file.flush()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.file is not None:
+            self.file.close()
+
+
+def read_log(folder: Path) -> list[dict[str, Any]]:
+    """The lines of a log; a last line that a kill cut short is left out."""
+    path = folder / "log.jsonl"
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+
+
+def _drop_after(path: Path, step: int) -> None:
+    kept = [row for row in read_log(path.parent) if row["step"] <= step]
+    part = path.with_suffix(".part")
+    part.write_text("".join(json.dumps(row) + "\n" for row in kept), encoding="utf-8")
+    os.replace(part, path)

@@ -14,9 +14,8 @@ import torch
 from torch import Tensor
 
 from benchmark.core import Problem, Task, Trajectories, TrajectorySet
-from methods.blocks.training.batches import Batches, ShuffledBatches
-from methods.blocks.training.streams import Stream, generator
-from methods.blocks.training.symmetry import Symmetries
+from methods.blocks.training.batches import Batches, ShuffledBatches, Stream, generator
+from methods.blocks.training.symmetry import Turn
 
 
 class Examples(Protocol):
@@ -30,8 +29,8 @@ class Examples(Protocol):
         """`count` examples to validate on."""
         ...
 
-    def augment(self, batch: Any, draws: torch.Generator) -> Any:
-        """A training batch, changed at random on its device; validation uses examples as they are."""
+    def turned(self, batch: Any, turn: Turn) -> Any:
+        """A training batch, moved by symmetries; validation uses examples as they are."""
         ...
 
 
@@ -45,8 +44,8 @@ class Whole:
     def fixed(self, valid: TrajectorySet, count: int) -> Trajectories:
         return valid[:count]
 
-    def augment(self, batch: Trajectories, draws: torch.Generator) -> Trajectories:
-        return batch
+    def turned(self, batch: Trajectories, turn: Turn) -> Trajectories:
+        return replace(batch, u=turn.field(batch.u), static=turn.static(batch.static))
 
 
 # -- what a task lets see ----------------------------------------------------------------------------------------------
@@ -71,10 +70,9 @@ class Observed:
 
 @dataclass(frozen=True)
 class Observations:
-    """Each training example draws one of the tasks, all alike, and a new mask; with `symmetries` it is turned, too."""
+    """Each training example draws one of the tasks, all alike, and a new mask."""
 
     tasks: Sequence[Task]
-    symmetries: Symmetries = Symmetries()
 
     def __post_init__(self) -> None:
         if not self.tasks:
@@ -97,8 +95,14 @@ class Observations:
         generators = [generator(0, i, Stream.VALID_MASK) for i in range(count)]
         return observe_each(truth, [self.tasks[i % len(self.tasks)] for i in range(count)], generators)
 
-    def augment(self, batch: Observed, draws: torch.Generator) -> Observed:
-        return self.symmetries.apply(batch, draws)
+    def turned(self, batch: Observed, turn: Turn) -> Observed:
+        """The truth, what is seen of it, and its coefficient fields."""
+        truth, problem = batch.truth, batch.problem
+        static = turn.static(truth.static)
+        return Observed(
+            replace(truth, u=turn.field(truth.u), static=static),
+            replace(problem, values=turn.field(problem.values), mask=turn.mask(problem.mask), static=static),
+        )
 
 
 def observe_each(truth: Trajectories, tasks: Sequence[Task], generators: Sequence[torch.Generator]) -> Observed:
@@ -147,8 +151,8 @@ class Clips:
     def fixed(self, valid: TrajectorySet, count: int) -> Clip:
         return self.cut(valid, [i % len(valid) for i in range(count)], torch.Generator().manual_seed(0))
 
-    def augment(self, batch: Clip, draws: torch.Generator) -> Clip:
-        return batch
+    def turned(self, batch: Clip, turn: Turn) -> Clip:
+        return replace(batch, u=turn.field(batch.u), static=turn.static(batch.static))
 
     def cut(self, trajectories: TrajectorySet, indices: Sequence[int], starts: torch.Generator) -> Clip:
         """A clip of each of the named trajectories."""

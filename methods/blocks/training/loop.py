@@ -1,10 +1,9 @@
-"""The one training loop of all learned methods.
+"""How a network is trained: a `Stage` says on which examples, by which losses and for how long, `fit_loop` does it.
 
-    fitted = fit_loop(model, loss, batches, Training(steps=2000), run, seed, validate)
-
-`model` ends with the averaged weights that did best on `valid`. All that is random in step k is seeded by (seed, k,
-rank), and the batch of step k is a function of (seed, k): a fit that was killed goes on from its last checkpoint and,
-on a CPU, ends with the same bits as an undisturbed one. Started by `torchrun`, processes share each batch (DDP).
+A fit is one stage or several, and this is the one training loop of all learned methods. The model ends with the
+averaged weights that did best on `valid`. All that is random in step k is seeded by (seed, k, rank), and the batch of
+step k is a function of (seed, k): a fit that was killed goes on from its last checkpoint and, on a CPU, ends with the
+same bits as an undisturbed one. Started by `torchrun`, processes share each batch (DDP).
 """
 
 from __future__ import annotations
@@ -15,29 +14,78 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import Tensor, nn
 
-from benchmark.core import Run
+from benchmark.core import Run, TrajectorySet
 from methods.blocks.training import checkpoint
-from methods.blocks.training.batches import Batches, ahead
+from methods.blocks.training.batches import Batches, Stream, ahead, derived_seed
 from methods.blocks.training.budget import Progress, Training
-from methods.blocks.training.ema import Ema
-from methods.blocks.training.log import TrainingLog
-from methods.blocks.training.optimiser import Group, default_groups, make_optimisers, set_rate
-from methods.blocks.training.streams import Stream, derived_seed
+from methods.blocks.training.examples import Examples
+from methods.blocks.training.optimiser import Ema, Group, default_groups, make_optimisers, set_rate
+from methods.blocks.training.symmetry import Symmetries
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
+Losses = Callable[[nn.Module, Any, torch.Generator], Tensor]  # model, examples, draws -> of each example: (B,)
 Loss = Callable[[nn.Module, Any, torch.Generator], Tensor]  # model, batch, draws (on its device) -> mean over the batch
 Validate = Callable[[nn.Module], float]  # averaged model, in eval mode and without gradients -> error; lower is better
 
+PART = 16  # validation examples at once
 REPORT = 1.0  # seconds between reports, about
 EXPLOSION = 1e3  # a loss this many times that of the first step has diverged
+
+
+@dataclass(frozen=True)
+class Stage:
+    model: nn.Module  # trained in place
+    examples: Examples
+    losses: Losses
+    training: Training
+    validation: int  # examples of `valid` that choose among the weights; 0: the last ones stay
+    errors: Losses | None = None  # what is validated; default: the losses
+    groups: Sequence[Group] | None = None  # of parameters; default: `default_groups`
+    name: str = ""  # of a folder of its own, where a fit has several stages
+
+    def fit(
+        self,
+        train: TrajectorySet,
+        valid: TrajectorySet,
+        seed: int,
+        run: Run,
+        symmetries: Symmetries,
+    ) -> Progress:
+        """Each training example is turned by one of the symmetries."""
+        folder = run.folder if run.folder is None or not self.name else run.folder / self.name
+        batches = self.examples.batches(train, self.training.batch, seed)
+        validate = self.validate(valid) if self.validation and len(valid) else None
+        own = replace(run, folder=folder)
+        loss = partial(self._loss, symmetries=symmetries, shape=train.grid.shape)
+        return fit_loop(self.model, loss, batches, self.training, own, seed, validate, self.groups)
+
+    def _loss(
+        self, model: nn.Module, batch: Any, draws: torch.Generator, symmetries: Symmetries, shape: tuple[int, int]
+    ) -> Tensor:
+        if len(symmetries) > 1:
+            batch = self.examples.turned(batch, symmetries.draw(len(batch), shape, draws))
+        return self.losses(model, batch, draws).mean()
+
+    def validate(self, valid: TrajectorySet) -> Validate:
+        """The mean error over examples, noise levels and noise that are the same for every fit."""
+        examples, errors = self.examples.fixed(valid, self.validation), self.errors or self.losses
+
+        def validate(model: nn.Module) -> float:
+            device = next(model.parameters()).device
+            draws = torch.Generator(device).manual_seed(0)
+            parts = [examples[i : i + PART].to(device) for i in range(0, len(examples), PART)]
+            return float(torch.cat([errors(model, part, draws) for part in parts]).mean())
+
+        return validate
 
 
 def fit_loop(
@@ -120,7 +168,7 @@ class _Fit:
         rank, world = self.fabric.global_rank, self.fabric.world_size
         stream = ahead(batches, self.progress.steps, self.fabric.device, rank, world)
         folder = self.run.folder if self.fabric.is_global_zero else None
-        with closing(stream), TrainingLog(folder, self.progress.steps) as log:
+        with closing(stream), checkpoint.TrainingLog(folder, self.progress.steps) as log:
             while self.fraction() < 1:
                 rows = self.stretch(stream)
                 log.write(self.progress.steps, **self.report(rows))
@@ -183,7 +231,7 @@ class _Fit:
 
     def stretch_length(self) -> int:
         """Steps up to the next report, on all processes: a second's worth, and not beyond the next validation."""
-        room = self.settings.room(self.progress, self.pace)
+        room = self.settings.room(self.progress)
         return self.fabric.broadcast(max(1, min(room, round(REPORT / self.pace), 100)))
 
     def read_clock(self) -> None:
@@ -220,15 +268,14 @@ class _Fit:
     def report(self, rows: Tensor) -> dict[str, float]:
         loss, norm = rows.mean(0).tolist()
         if self.fabric.is_global_zero:
-            total = f"/{self.settings.steps}" if self.settings.seconds is None else ""
-            message = f"step {self.progress.steps}{total}, loss {loss:.4g}, {_clock(self.seconds_left())} left"
+            message = (
+                f"step {self.progress.steps}/{self.settings.steps}, loss {loss:.4g}, {_clock(self.seconds_left())} left"
+            )
             self.run.progress(message, min(1.0, self.fraction()))
         rate = self.settings.optimiser.rate(self.progress.steps - 1, self.fraction()) * self.settings.optimiser.lr
         return {"loss": loss, "gradient_norm": norm, "lr": rate, "seconds": round(self.progress.seconds, 3)}
 
     def seconds_left(self) -> float:
-        if self.settings.seconds is not None:
-            return max(0.0, self.settings.seconds - self.progress.seconds)
         here = self.progress.seconds - self.before
         return here * (1 - self.fraction()) / (self.fraction() - self.resumed)
 
@@ -266,7 +313,8 @@ class _Fit:
         self.resumed = self.fraction()
 
     def identity(self) -> str:
-        return json.dumps({"seed": self.seed, **asdict(self.settings)}, sort_keys=True)
+        settings = {name: value for name, value in asdict(self.settings).items() if name != "checkpoint_seconds"}
+        return json.dumps({"seed": self.seed, **settings}, sort_keys=True)
 
 
 def _clock(seconds: float) -> str:

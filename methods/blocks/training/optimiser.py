@@ -1,7 +1,8 @@
-"""The optimiser and its learning rate, as a function of the step and of the share of the budget that is spent."""
+"""How weights move: the optimiser, its learning rate by step and share of the budget, and the average a fit returns."""
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from typing import Literal
 
 import torch
 from torch import nn
+from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 from methods.blocks.training.muon import Muon
 
@@ -80,3 +82,29 @@ def set_rate(optimisers: Sequence[torch.optim.Optimizer], factor: float) -> None
 def _options(settings: Optimiser, group: Group) -> dict:
     lr, decay = settings.lr * group.lr, settings.weight_decay if group.decay else 0.0
     return {"params": list(group.parameters), "lr": lr, "base_lr": lr, "weight_decay": decay}
+
+
+class Ema:
+    """The exponential moving average of a model's weights, which is what a fit returns.
+
+        w_ema <- d w_ema + (1 - d) w  with  d = min(decay, 1 - (1 + step)^-power).
+
+    The warm-up by `power` forgets the first, untrained weights; decay 0 keeps the last weights themselves.
+    (torch's `AveragedModel` counts its steps in a tensor: a decay that depends on them would make a GPU wait at each.
+    The averaging itself is torch's.)
+    """
+
+    def __init__(self, model: nn.Module, decay: float, power: float):
+        self.decay, self.power = decay, power
+        self.module = copy.deepcopy(model).requires_grad_(False).eval()
+
+    def decay_at(self, step: int) -> float:
+        return min(self.decay, 1 - (1 + step) ** -self.power)
+
+    @torch.no_grad()
+    def update(self, model: nn.Module, step: int) -> None:
+        """Parameters are averaged, buffers copied."""
+        averaged, current = tuple(self.module.parameters()), tuple(model.parameters())
+        get_ema_multi_avg_fn(self.decay_at(step))(averaged, current, step)
+        for mine, theirs in zip(self.module.buffers(), model.buffers(), strict=True):
+            mine.copy_(theirs)

@@ -7,15 +7,12 @@ Which of them an equation has is for `symmetry_search` to find. Coefficient fiel
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
-
-if TYPE_CHECKING:
-    from methods.blocks.training.examples import Observed
 
 
 @dataclass(frozen=True)
@@ -42,30 +39,34 @@ class Symmetries:
         """Ways to combine them."""
         return prod(map(len, (self.points, *self.shifts)))
 
-    def draw(self, batch: int, shape: tuple[int, int], draws: torch.Generator) -> tuple[Tensor, Tensor]:
-        """For each example the site that each of its sites comes from, (B, H W), and its sign, (B,)."""
+    def draw(self, batch: int, shape: tuple[int, int], draws: torch.Generator) -> Turn:
+        """A symmetry of its own for each example."""
         rows = [(*g.matrix, *g.shift, g.sign) for g in self.points]
         a, b, c, d, si, sj, sign = _pick(rows, batch, draws).T[..., None]  # (B, 1) each
         for family in self.shifts:
             more = _pick(family, batch, draws)  # (B, 2)
             si, sj = si + more[:, :1], sj + more[:, 1:]
         (h, w), (i, j) = shape, sites(shape, draws.device)
-        return ((a * i + b * j + si) % h) * w + (c * i + d * j + sj) % w, sign[:, 0]
+        return Turn(((a * i + b * j + si) % h) * w + (c * i + d * j + sj) % w, sign[:, 0])
 
-    def apply(self, batch: Observed, draws: torch.Generator) -> Observed:
-        """Each example turned by a symmetry of its own: the truth, what is seen of it, and its coefficient fields."""
-        if len(self) == 1:
-            return batch
-        truth, problem = batch.truth, batch.problem
-        source, sign = self.draw(len(batch), truth.grid.shape, draws)
-        sign = sign.view(-1, 1, 1, 1, 1).to(truth.u)
-        static = None if truth.static is None else moved(truth.static[:, None], source)[:, 0]
-        values, mask = sign * moved(problem.values, source), moved(problem.mask, source)
-        return replace(
-            batch,
-            truth=replace(truth, u=sign * moved(truth.u, source), static=static),
-            problem=replace(problem, values=values, mask=mask, static=static),
-        )
+
+@dataclass(frozen=True)
+class Turn:
+    """For each example the site that each of its sites comes from, and its sign."""
+
+    source: Tensor  # (B, H W)
+    sign: Tensor  # (B,)
+
+    def field(self, u: Tensor) -> Tensor:
+        """Of (B, T, H, W, C)."""
+        return self.sign.view(-1, 1, 1, 1, 1).to(u) * moved(u, self.source)
+
+    def mask(self, mask: Tensor) -> Tensor:
+        return moved(mask, self.source)
+
+    def static(self, fields: Tensor | None) -> Tensor | None:
+        """Of (B, H, W, C): coefficient fields keep their sign."""
+        return None if fields is None else moved(fields[:, None], self.source)[:, 0]
 
 
 def sites(shape: tuple[int, int], device: Any) -> tuple[Tensor, Tensor]:

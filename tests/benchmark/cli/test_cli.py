@@ -24,7 +24,8 @@ def test_list_names_everything(capsys):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["list"], [], ["--version"], ["--help"], ["leaderboard", "--help"], ["run", "--help"]]
+    "arguments",
+    [["list"], [], ["--version"], ["--help"], ["leaderboard", "--help"], ["run", "--help"], ["records", "--help"]],
 )
 def test_light_commands_import_nothing_heavy(arguments):
     program = (
@@ -95,6 +96,12 @@ def test_describe_counts_sensors(capsys):
         (["leaderboard", "--format", "md,csv"], "--output DIR"),
         (["leaderboard", "--format", "mdd"], "unknown format 'mdd'"),
         (["leaderboard", "--results", "nowhere"], "no records there"),
+        (["run", "--method", "mean", "--task", "cont_3", "--limit", "2", "--name", "a/b"], "--name: expected a letter"),
+        (["run", "--method", "mean", "--task", "cont_3", "--name", "mine"], "nothing departs from the profile"),
+        (["records", "remove"], "at least one of --profile, --method"),
+        (["records", "remove", "--yes", "--fits"], "at least one of --profile, --method"),
+        (["records", "list", "--state", "stal", "--results", "."], "did you mean stale"),
+        (["records", "list", "--results", "nowhere"], "nowhere: no such folder"),
         (["check", "nothing.py"], "no such file"),
     ],
 )
@@ -135,7 +142,7 @@ def test_data_from_nothing_to_verified(capsys, tmp_path):
     common = ["--profile", "smoke", "--data", tmp_path]
     code, out, _ = run(capsys, "data", "info", "all", *common, "--json")
     assert code == 0 and {row["state"] for row in json.loads(out)} == {"missing"}
-    code, out, err = run(capsys, "data", "generate", "all", *common)
+    code, out, err = run(capsys, "data", "generate", "all", *common, "--device", "auto")
     assert code == 0 and "navier_stokes" in out and "train" in err
     code, out, _ = run(capsys, "data", "verify", "all", *common, "--json")
     assert code == 0 and {row["verdict"] for row in json.loads(out)} <= {"pass", "skip"}
@@ -151,14 +158,13 @@ def test_run_shows_the_stored_references_beside_it(capsys, tmp_path):
     where = ("--profile", "smoke", "--output", tmp_path / "r", "--runs", tmp_path / "w", "--data", tmp_path / "d")
     run(capsys, "run", "--method", "mean,persistence", "--task", "fwd_full", *where)
     _, out, _ = run(capsys, "run", "--method", "nearest", "--task", "fwd_full", *where)
-    rows = [line.split() for line in out.splitlines()]
-    assert [row[0] for row in rows if row and row[-1] == "stored"] == ["mean", "persistence"]
+    assert [line.split()[0] for line in out.splitlines() if "  stored (" in line] == ["mean", "persistence"]
     path = tmp_path / "r/smoke/navier_stokes/fwd_full/mean-s0.json"
     path.write_text(path.read_text().replace('"data_fingerprint":"', '"data_fingerprint":"other'))
     _, out, _ = run(capsys, "run", "--method", "nearest", "--task", "fwd_full", *where)
-    assert [line.split()[0] for line in out.splitlines() if line.endswith("stored, of another machine")] == ["mean"]
+    assert [line.split()[0] for line in out.splitlines() if line.endswith("), of another machine")] == ["mean"]
     _, out, _ = run(capsys, "run", "--method", "nearest", "--task", "fwd_full", *where, "--limit", "2", "--overwrite")
-    assert "stored" not in out.split()  # those were scored on other trajectories
+    assert "stored (" not in out and "nearest @ limit=2" in out  # those were scored on other trajectories
 
 
 def test_run_then_leaderboard(capsys, tmp_path):

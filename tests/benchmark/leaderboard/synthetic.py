@@ -58,6 +58,7 @@ def done(
     frames: list[int] | None = None,
     noise: float = 0.0,
     remark: str | None = None,
+    mean_of_samples: list[float] | None = None,
     **provenance: Any,
 ) -> Record:
     metrics = {
@@ -65,6 +66,8 @@ def done(
         "vrmse": score([0.01 * value for value in values], unit=""),
         "rel_l2_curve": MetricScore("%", [1.0, 2.0], [1.0, 2.0], [1.0, 2.0], [[1.0, 2.0] for _ in values]),
     }
+    if mean_of_samples:
+        metrics["rel_l2_mean"] = score(mean_of_samples)
     return Record(
         cell,
         "done",

@@ -1,7 +1,7 @@
 import pytest
 
 from benchmark.leaderboard import read_leaderboard
-from benchmark.scoring.stats import hierarchical_interval
+from benchmark.scoring.stats import bootstrap_interval, total_interval
 from tests.benchmark.leaderboard.synthetic import PROVENANCE, Store
 
 
@@ -29,9 +29,48 @@ def test_seeds_are_pooled(store):
     store.done("fno", [4.0, 8.0, 6.0], seed=1)
     entry = column(store).entries["fno"]
     assert entry.mean == 5.0
-    assert entry.values == (3.0, 6.0, 6.0)
-    assert (entry.low, entry.high) == hierarchical_interval([[2.0, 4.0, 6.0], [4.0, 8.0, 6.0]])
+    assert entry.by_seed == ((2.0, 4.0, 6.0), (4.0, 8.0, 6.0))
+    assert (entry.low, entry.high) == bootstrap_interval([3.0, 6.0, 6.0])  # over test trajectories
+    assert entry.seed_sd == pytest.approx(2**0.5)  # of the means 4 and 6
+    assert (entry.total_low, entry.total_high) == total_interval([[2.0, 4.0, 6.0], [4.0, 8.0, 6.0]])
     assert entry.seeds == (0, 1) and entry.notes == ()
+
+
+def test_one_seed_shows_no_spread(store):
+    store.done("fno", [2.0, 4.0])
+    entry = column(store).entries["fno"]
+    assert (entry.seed_sd, entry.total_low, entry.total_high) == (None, None, None)
+
+
+def test_seeds_that_scatter_more_than_methods_differ_are_not_told_apart(store):
+    for seed, factor in enumerate((0.8, 1.0, 1.2)):
+        store.done("videopde", [factor * (2 + i) for i in range(32)], seed=seed)
+        store.done("fno", [1.05 * factor * (2 + i) for i in range(32)], seed=seed)
+    assert column(store).alike == {"fno"}
+
+
+def test_clips_of_few_runs_do_not_tell_methods_apart(store):
+    for method, error in (("videopde", 2.0), ("fno", 3.0)):
+        store.done(method, [error + 0.01 * i for i in range(32)], task="cont_1")
+        store.done(method, [error + 0.01 * i for i in range(32)], task="cont_3", groups=[i // 8 for i in range(32)])
+    alike = {c.task: c.alike for c in read_leaderboard(store.results, store.profile).columns}
+    assert alike == {"cont_1": frozenset(), "cont_3": {"fno"}}  # four runs: p = 2 / 16
+
+
+def test_the_mean_of_samples_is_shown_and_ranked_on_request(store):
+    store.done("fno", [3.0, 3.0])
+    store.done("shu", [4.0, 4.0], mean_of_samples=[2.0, 2.0], scorer_version=2)
+    store.done("fno", [3.0, 3.0], scorer_version=2)
+    shown = {s: read_leaderboard(store.results, store.profile, s).columns[0] for s in ("one", "mean")}
+    assert [shown[s].entries["shu"].mean for s in ("one", "mean")] == [4.0, 2.0]
+    assert [shown[s].best for s in ("one", "mean")] == [{"fno"}, {"shu"}]
+
+
+def test_the_first_scorer_had_another_mean(store):
+    """There rel_l2_mean was the average over samples of their errors."""
+    store.done("shu", [4.0], mean_of_samples=[2.0], scorer_version=1)
+    (found,) = read_leaderboard(store.results, store.profile, "mean").columns
+    assert found.entries["shu"].mean == 4.0
 
 
 def test_a_failed_seed_is_named_beside_the_number(store):

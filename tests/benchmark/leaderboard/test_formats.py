@@ -63,8 +63,46 @@ def test_markdown_says_what_must_be_known(board):
     assert "is not the official data" in text
     assert "only frames 3 are predicted and scored" in text
     assert "wave_layer long_range is not shown: no number yet; missing: mean" in text and "no long test set" in text
-    assert "the 2 references with a ranked number use the 6 cells (dataset x task) that all of them have" in text
-    assert "the 3 learned methods with a ranked number use the 5 cells" in text  # pino has none, fno one partial
+    assert "Without it, one seed: training variance not shown." in text
+    overview = text.split("## Overview")[1]
+    assert row(overview, "mean")[6:10] == ["2.00", "6", "1/1", "1.78"]
+    assert (
+        row(overview, "fno")[7:9] == ["5", "2/2"] and row(overview, "pino")[6:10] == ["—"] * 4
+    )  # one of fno is partial
+
+
+def test_every_table_says_what_is_shown_of_samples(tmp_path):
+    results = fill(tmp_path).results
+    for samples, words in (("one", "shown by one sample"), ("mean", "shown by the mean of their samples")):
+        board = read_leaderboard(results, "smoke", samples)
+        md, latex, html = (render(board, name) for name in ("md", "latex", "html"))
+        assert md.count(words) == 2 and html.count(words) == 2  # families with a column
+        assert len([line for line in latex.splitlines() if "caption" in line and words in line]) == 2
+        assert json.loads(render(board, "json"))["samples"] == samples
+        assert md.count("sqrt(2) times the error of the posterior mean") == 2
+
+
+def test_the_interval_over_trajectories_and_the_spread_over_seeds_are_apart(tmp_path):
+    store = Store(tmp_path)
+    for seed in (0, 1, 2):
+        store.done("fno", [2.0 + seed] * 4, seed=seed)
+    board = read_leaderboard(tmp_path, "smoke")
+    assert row(render(board, "md"), "fno")[1] == "**3.00** [3.00, 3.00] ± 1.00"
+    assert '<span class="interval">[3.00, 3.00]</span> <span class="seeds">± 1.00</span>' in render(board, "html")
+    first = next(csv.DictReader(io.StringIO(render(board, "csv"), newline="")))
+    assert (first["pooled_low"], first["pooled_high"], first["pooled_seed_sd"]) == ("3.0", "3.0", "1.0")
+    assert float(first["pooled_total_low"]) == pytest.approx(3 - 4.3027 / 3**0.5, abs=1e-3)  # t of 2 degrees
+    (entry,) = json.loads(render(board, "json"))["families"][0]["columns"][0]["entries"]
+    assert entry["seed_sd"] == 1.0 and entry["total_high"] == pytest.approx(3 + 4.3027 / 3**0.5, abs=1e-3)
+    assert "training variance not shown" not in render(board, "md")
+
+
+def test_one_seed_is_said(tmp_path):
+    store = Store(tmp_path)
+    store.done("fno", [2.0, 3.0])
+    for name in ("md", "latex", "html"):
+        text = write_leaderboard(tmp_path, "smoke", [name], None).text
+        assert "All numbers are of one seed: training variance not shown." in text
 
 
 def test_sections_follow_the_families(board):
@@ -80,7 +118,7 @@ def test_tasks_and_datasets_of_plugins_come_last(tmp_path):
     for dataset in ("zebra", "ant", "helmholtz"):
         store.done("fno", [1.0], dataset=dataset)
     store.done("aardvark", [1.0])
-    board = read_leaderboard(tmp_path, "smoke")
+    board = read_leaderboard(tmp_path, "smoke", include=["all"])
     assert board.methods == ("fno", "aardvark")
     assert list(board.families) == ["Continuous partial observation", "Other tasks"]
     datasets = [column.dataset for column in board.families["Continuous partial observation"]]
@@ -145,7 +183,8 @@ def test_json_holds_everything(board):
     cell = next(c for c in found["cells"] if c["method"] == "fno" and c["frames"] == [3])
     assert cell["metrics"]["vrmse"]["mean"] == 0.01 and cell["cost"]["parameters"] == 1000
     assert cell["about"] == {"kind": "learned", "uses_equation": False, "scope": "task"}
-    assert found["overview"]["shared"]["references"] == [2, 6]
+    mean = next(one for one in found["overview"]["summaries"] if one["method"] == "mean")
+    assert mean["ranking"]["cells"] == 6 and mean["ranking"]["rank"] == 2.0
 
 
 def test_html_is_safe_and_whole(board):

@@ -35,6 +35,8 @@ def test_every_task_of_the_suite_has_a_table():
 
 def test_the_order_is_the_registrys_and_then_alphabetical():
     assert ordered({"zebra", "eci", "fno", "ant", "mean"}, "methods") == ["mean", "fno", "eci", "ant", "zebra"]
+    variants = {"fno @ b", "eci", "fno", "fno @ a", "ant @ x"}
+    assert ordered(variants, "methods") == ["fno", "fno @ a", "fno @ b", "eci", "ant @ x"]
 
 
 def write(store, method, task, **changes):
@@ -47,13 +49,13 @@ def test_a_strangers_task_and_reference_stand_where_they_belong(tmp_path):
     store.done("fno", [3.0], task="fwd_full")
     write(store, "fno", "half_seen", settings={"task": {"family": "forward", "rate": 0.5}})
     write(store, "oracle", "fwd_full", about=About("reference", True, "instance"))
-    board = read_leaderboard(tmp_path, "smoke")
+    board = read_leaderboard(tmp_path, "smoke", include=["plugins"])
     assert {title: [c.task for c in columns] for title, columns in board.families.items()} == {
         FULL: ["fwd_full"], PARTIAL: ["half_seen"],
     }  # fmt: skip
     column = board.families[FULL][0]
     assert board.references == {"oracle"} and column.best == {"fno"} and column.best_reference == {"oracle"}
-    assert "- These use the equation beside the data: oracle.\n" in render(board, "md")
+    assert "- Uses the equation beside the data: oracle.\n" in render(board, "md")
 
 
 def test_a_column_without_settings_is_of_other_tasks(tmp_path):

@@ -7,10 +7,10 @@ import pytest
 
 from benchmark.planning.plan import changes, plan
 from benchmark.planning.registry import PluginError, UnknownName
-from benchmark.planning.request import Request
+from benchmark.planning.request import SAMPLES, Request
 from benchmark.planning.settings import SettingsError
 from benchmark.planning.suites import read_suite
-from benchmark.records.cell import Cell
+from benchmark.records.cell import PROFILES, Cell
 from benchmark.records.files import write_record
 from benchmark.records.record import MetricScore, Record
 from tests.benchmark.support import toy_request
@@ -69,18 +69,38 @@ def test_overwrite_runs_what_is_done(tmp_path):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"overrides": ("steps=7",)}, "method.steps: 3 -> 7"),
-        ({"overrides": ("dataset.scale=2",)}, "dataset.scale: 1.0 -> 2.0"),
-        ({"overrides": ("task.noise=0.1",)}, "task.noise: 0.0 -> 0.1"),
-        ({"samples": 3}, "evaluation.samples: 1 -> 3"),
-        ({"limit": 2}, "evaluation.trajectories: 4 -> 2"),
-        ({"mask_seed": 1}, "evaluation.mask_seed: 0 -> 1"),
+        ({"overrides": ("steps=7",)}, "method.steps: 7 -> 3"),
+        ({"overrides": ("dataset.scale=2",)}, "dataset.scale: 2.0 -> 1.0"),
+        ({"overrides": ("task.noise=0.1",)}, "task.noise: 0.1 -> 0.0"),
+        ({"samples": 3}, "evaluation.samples: 3 -> 2"),
+        ({"limit": 2}, "evaluation.trajectories: 2 -> 4"),
+        ({"mask_seed": 1}, "evaluation.mask_seed: 1 -> 0"),
     ],
 )
 def test_whatever_moves_the_numbers_makes_a_record_stale(tmp_path, change, reason):
-    store(toy_request(tmp_path))
-    planned = plan(toy_request(tmp_path, **change))[0]
+    """A record of the plain cell that was made in another way, as by an earlier version of the settings."""
+    store(toy_request(tmp_path), **made_by(toy_request(tmp_path)))
+    assert plan(toy_request(tmp_path))[0].state == "done"
+    store(toy_request(tmp_path), **made_by(toy_request(tmp_path, **change)))
+    planned = plan(toy_request(tmp_path))[0]
     assert (planned.state, planned.action, planned.reason) == ("stale", "run", reason)
+
+
+def made_by(request: Request) -> dict:
+    planned = plan(request)[0]
+    return {"settings": planned.settings, "key": planned.key}
+
+
+def test_samples_are_the_profile_s_unless_asked_for_and_one_where_there_is_one_answer(tmp_path):
+    """`--samples` makes no record of a deterministic method stale."""
+
+    def asked(method, **changes):
+        request = toy_request(tmp_path, methods=(method,), **changes)
+        return plan(request)[0].settings["evaluation"]["samples"]
+
+    assert [asked("learn"), asked("learn", profile="laptop"), asked("learn", samples=5)] == [2, 8, 5]
+    assert [asked("mean"), asked("nearest", samples=5), asked("kriging")] == [1, 1, 2]
+    assert [SAMPLES[profile] for profile in PROFILES] == [2, 8, 1]
 
 
 def test_versions_make_stale_and_irrelevant_things_do_not(tmp_path, monkeypatch):
@@ -199,21 +219,22 @@ def test_the_first_of_cells_that_share_work_pays_for_it(tmp_path):
     first, second = (p.estimate for p in plan(request))
     videos = (6 + 2 + 4) * 3
     assert first.disk_mb == videos * 8 * 8 * 4 / 2**20 and second.disk_mb == 0
-    assert first.seconds == 10.0 and first.basis == "the profile's budget"
+    assert first.seconds == 10.0 and first.basis == "the profile's budget of a fit"
     cost = {"predict_seconds": 0.5, "fit_seconds": 30.0, "peak_memory_mb": 300.0, "parameters": 2**18}
     done = replace(request, seeds=(1,), tasks=("cont_1",))
     store(done, "cont_1", cost=cost)
     first, second = (p.estimate for p in plan(request))
-    assert (first.seconds, second.seconds) == (0.5 * 4 + 30.0, 0.5 * 4)
+    assert (first.seconds, second.seconds) == (0.5 * 4 * 2 + 30.0, 0.5 * 4 * 2)  # two samples at this profile
     assert first.memory_mb == 300.0 and first.disk_mb == videos * 8 * 8 * 4 / 2**20 + 1.0
     assert "seed 1" in first.basis
 
 
-def test_a_fit_that_declares_its_seconds_is_believed(tmp_path):
+def test_a_fit_that_serves_all_tasks_is_allowed_more_and_paid_once(tmp_path):
     request = toy_request(tmp_path, methods=("videopde_unified",), tasks=("cont_1", "fwd_full"), profile="laptop")
-    request = replace(request, datasets=("navier_stokes",), overrides=("training.seconds=42",))
-    first, second = (p.estimate for p in plan(request))
-    assert (first.seconds, second.seconds) == (42, 0) and "the fit's budget" in first.basis
+    first, second = (p.estimate for p in plan(replace(request, datasets=("navier_stokes",))))
+    assert (first.seconds, second.seconds) == (900, 0)
+    single = replace(request, methods=("videopde",), tasks=("cont_1",), datasets=("navier_stokes",))
+    assert [p.estimate.seconds for p in plan(single)] == [300]
 
 
 def test_a_suite_file_names_the_lists(tmp_path):
@@ -228,6 +249,12 @@ def test_a_suite_file_names_the_lists(tmp_path):
         ("methods: [learn]\ntasks: [x]\ndataset: [toy]\n", "unknown key 'dataset'"),
         ("methods: [learn]\n", "tasks is missing"),
         ("methods: [learn]\ntasks: [x]\ndatasets: [toy]\nseeds: [a]\n", "seeds: expected a list of int"),
+        (
+            'methods: [learn]\ntasks: [x]\ndatasets: [toy]\nsamples: "x"\n',
+            "samples: expected one int, as in `samples: 4`",
+        ),
+        ("methods: [learn]\ntasks: [x]\ndatasets: [toy]\nsamples: true\n", "samples: expected one int"),
+        ("methods: [learn]\ntasks: [x]\ndatasets: [toy]\nprofile: [smoke]\n", "profile: expected one str"),
     ):
         path.write_text(text)
         with pytest.raises(ValueError, match=message):

@@ -16,7 +16,7 @@ from benchmark.planning.settings import (
     resolve,
     without,
 )
-from benchmark.records.digest import plain
+from benchmark.records.cell import plain
 
 
 @dataclass(frozen=True)

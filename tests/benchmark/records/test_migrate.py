@@ -7,8 +7,7 @@ import pytest
 from benchmark.planning.registry import registry
 from benchmark.planning.resolve import about
 from benchmark.records import migrate
-from benchmark.records.cell import Cell
-from benchmark.records.digest import digest
+from benchmark.records.cell import Cell, digest
 from benchmark.records.files import read_record
 from benchmark.records.migrate import SCHEMA, main, remove, rename, upgrade
 from benchmark.records.record import About
@@ -16,6 +15,9 @@ from benchmark.records.record import About
 CELL = Cell("pino", "cont_3", "navier_stokes", "laptop", 0)
 TASK = {"dropout": 0.0, "family": "continuous", "fixed": True, "masks": 1, "name": "cont_3", "noise": 0.0, "rate": 0.03}
 SETTINGS = {"task": {**TASK, "window": "drop"}, "method": {"window": 8, "edm": {"steps": 5}}}
+
+
+NEWER = {"linear", "residual_min", "pino_refined"}  # than schema 1: no old record has them
 
 
 def old(cell: Cell = CELL) -> dict:
@@ -76,7 +78,7 @@ def test_a_record_without_settings_is_upgraded_too():
     }
 
 
-@pytest.mark.parametrize("name", registry().names("methods"))
+@pytest.mark.parametrize("name", sorted(set(registry().names("methods")) - NEWER))
 def test_the_methods_of_the_suite_are_what_they_say_today(name):
     raw = upgrade({"schema": 1, "cell": {"method": name, "task": "cont_3"}})
     assert About.from_json(raw["about"]) == about(registry().load("methods", name))

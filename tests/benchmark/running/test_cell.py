@@ -14,11 +14,13 @@ from benchmark.planning.resolve import Resolved, Resolver
 from benchmark.records.files import read_record, write_record
 from benchmark.records.record import About, MetricScore, Record
 from benchmark.running import provenance
-from benchmark.running.cell import question_of, run_cell, summary
+from benchmark.running.cell import RunContext, question_of, run_cell, shared_runs, summary
 from benchmark.running.claim import is_out_of_memory, settled
-from benchmark.running.context import RunContext
 from benchmark.running.evaluate import check_prediction, make_problem, observe
 from benchmark.running.provenance import mask_hash
+from datasets.generate import ensure_data
+from datasets.kolmogorov import Kolmogorov
+from datasets.store import open_split
 from tests.benchmark.support import comparable, toy_request
 
 CODE = {"commit": "abc", "dirty": False}
@@ -58,6 +60,7 @@ def test_a_record_has_everything(tmp_path):
     assert len(record.metrics["rel_l2_curve"].mean) == 3 and "energy_score" in record.metrics
     assert record.cost["steps"] == 3 and record.cost["parameters"] == 3 * 8 * 8
     assert record.cost["evaluations"] == 1.0 and record.cost["fit_cached"] is False
+    assert record.cost["diagnostics"] == {"misfit": [0.5] * 4}
     assert record.cost["peak_memory_mb"] > 50 and 0 < record.cost["predict_seconds"] < 1
     origin = record.provenance
     assert (origin["commit"], origin["dirty"]) == ("abc", False)
@@ -186,7 +189,7 @@ def test_a_method_may_be_scored_on_fewer_trajectories(tmp_path):
 )
 def test_a_bad_prediction_is_refused(tmp_path, method, message):
     with pytest.raises((ValueError, TypeError), match=message):
-        run(toy_request(tmp_path, methods=(method,)))
+        run(toy_request(tmp_path, methods=(method,), samples=1))
 
 
 def test_samples_and_frames_of_a_prediction_are_checked(tmp_path):
@@ -218,6 +221,29 @@ def test_summary_of_a_number_and_of_a_curve():
     assert curve.mean == [2.0, 5.0] and curve.low == [1.0, 5.0] and curve.values == [[1.0, 5.0], [3.0, 5.0]]
     with pytest.raises(ValueError, match="metric x: not finite"):
         summary("x", "%", [1.0, math.nan])
+
+
+def test_the_interval_of_clips_is_that_of_their_runs():
+    values, runs = [1.0] * 3 + [3.0] * 3 + [2.0] * 3, [0] * 3 + [1] * 3 + [2] * 3
+    by_run, plain = summary("x", "%", values, runs), summary("x", "%", [1.0, 3.0, 2.0])
+    assert (by_run.mean, by_run.low, by_run.high) == pytest.approx((plain.mean, plain.low, plain.high))
+    curve = summary("x", "%", [[value, 0.0] for value in values], runs)
+    assert curve.low == [by_run.low, 0.0]
+
+
+def test_shared_runs_are_recorded_only_where_there_are_any(tmp_path):
+    (record,) = run(toy_request(tmp_path))
+    assert record.groups is None and "groups" not in record.provenance
+    (record,) = run(toy_request(tmp_path, overrides=("task.masks=2",)))
+    assert record.groups == (0, 0, 1, 1, 2, 2, 3, 3)  # several masks on one trajectory
+    clips = open_split(Kolmogorov(Kolmogorov.profiles["smoke"]), "train", generated_clips(tmp_path))
+    assert shared_runs(clips, 6, masks=1) == [0, 0, 0, 0, 1, 1]  # 4 clips per run
+    assert shared_runs(clips, 1, masks=1) is None
+
+
+def generated_clips(root):
+    ensure_data(Kolmogorov(Kolmogorov.profiles["smoke"]), root, ("train",))
+    return root
 
 
 def test_mask_hash_by_hand():

@@ -18,8 +18,7 @@ from benchmark.core import Dataset, Method, Trajectories
 from benchmark.planning.plan import cells_of
 from benchmark.planning.request import Request
 from benchmark.planning.resolve import Resolved, Resolver
-from benchmark.running.cell import prepare_data, question_of
-from benchmark.running.context import RunContext
+from benchmark.running.cell import RunContext, prepare_data, question_of
 from benchmark.running.evaluate import Question, make_problem, observe
 from tests.benchmark.support import toy_request
 

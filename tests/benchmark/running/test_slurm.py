@@ -1,9 +1,12 @@
 """Jobs run through submitit's own local engine: real processes, no cluster."""
 
+from dataclasses import replace
+
 from benchmark.planning.plan import plan
 from benchmark.planning.request import Request
 from benchmark.records.files import read_record
 from benchmark.running.slurm import execute_on_cluster
+from tests.benchmark.support import toy_request
 
 BROKEN = """
 import os
@@ -39,3 +42,12 @@ def test_cells_run_as_jobs(tmp_path):
         assert read_record(planned.cell.path(request.results)) == record
     assert {e.kind for e in events} == {"start", "end"} and events[-1].done == 3
     assert [p.action for p in plan(request)] == ["skip", "run", "write"]
+
+
+def test_a_job_has_the_variant_of_its_cell(tmp_path):
+    """An override of one method leaves the other's cell plain; a name that is taken over is so in every job."""
+    request = toy_request(tmp_path, methods=("learn", "odd"), tasks=("fwd_full",), overrides=("shift=1",), name="moved")
+    for each in (request, replace(request, overrides=("shift=2",), overwrite=True)):
+        records = execute_on_cluster(each, plan(each), {"timeout_min": 2}, cluster="local")
+        assert [(record.state, record.cell.label) for record in records] == [("done", "learn @ moved"), ("done", "odd")]
+    assert records[0].changes == {"shift": 2.0}

@@ -4,7 +4,13 @@ import sys
 import numpy as np
 import pytest
 
-from benchmark.scoring.stats import bootstrap_interval, hierarchical_interval, holm, not_distinguishable
+from benchmark.scoring.stats import (
+    bootstrap_interval,
+    seed_spread,
+    student_p,
+    student_quantile,
+    total_interval,
+)
 
 
 def test_interval_of_equal_values_is_a_point():
@@ -15,7 +21,8 @@ def test_interval_of_equal_values_is_a_point():
 def test_interval_of_two_values_is_hand_countable():
     # resamples of {0, 1}: mean 0, 1/2, 1 with probability 1/4, 1/2, 1/4
     assert bootstrap_interval([0.0, 1.0], level=0.95) == (0.0, 1.0)
-    assert bootstrap_interval([0.0, 1.0], level=0.40) == (0.5, 0.5)
+    # level 0.2 is widened to P(|z| <= sqrt(2) tan(0.2 pi / 2)) = 0.35, whose percentiles are the middle half's
+    assert bootstrap_interval([0.0, 1.0], level=0.20) == (0.5, 0.5)
 
 
 def test_interval_has_the_normal_width_and_is_deterministic():
@@ -45,88 +52,77 @@ def test_interval_refuses_a_bad_level():
         bootstrap_interval([1.0, 2.0], level=95)
 
 
-def test_one_seed_is_the_plain_interval():
-    values = [1.0, 4.0, 2.0, 8.0]
-    assert hierarchical_interval([values]) == pytest.approx(bootstrap_interval(values), abs=1e-12)
+@pytest.mark.parametrize("n", [8, 32])
+def test_intervals_of_few_trajectories_cover_what_they_say(n):
+    """Plain percentiles of 8 normal values cover 89 %."""
+    rng, trials = np.random.default_rng(5), 600
+    bounds = [bootstrap_interval(rng.normal(0, 1, n).tolist(), seed=i % 7) for i in range(trials)]
+    assert np.mean([low <= 0 <= high for low, high in bounds]) == pytest.approx(
+        0.95, abs=0.027
+    )  # three standard errors
 
 
-def test_seeds_widen_the_interval():
-    same = hierarchical_interval([[1.0, 2.0, 3.0]] * 3)
-    apart = hierarchical_interval([[0.0, 1.0, 2.0], [1.0, 2.0, 3.0], [2.0, 3.0, 4.0]])
-    assert same == pytest.approx(bootstrap_interval([1.0, 2.0, 3.0]), abs=1e-12)  # agreeing seeds add nothing
-    assert apart[0] < same[0] and same[1] < apart[1]
+def test_whole_runs_are_resampled():
+    # two runs of three and of one trajectory: mean 0, (0 + 3) / 4, 1 with probability 1/4, 1/2, 1/4
+    values, runs = [1.0, 1.0, 1.0, 0.0], [7, 7, 7, 2]
+    assert bootstrap_interval(values, groups=runs) == (0.0, 1.0)
+    assert bootstrap_interval(values, level=0.2, groups=runs) == (0.75, 0.75)
 
 
-def test_constant_seeds_leave_only_seed_variation():
-    # two seeds with means 0 and 1: resampled mean 0, 1/2 or 1
-    assert hierarchical_interval([[0.0] * 5, [1.0] * 5]) == pytest.approx((0.0, 1.0), abs=1e-12)
-    assert hierarchical_interval([[0.0] * 5, [1.0] * 5], level=0.4) == pytest.approx((0.5, 0.5), abs=1e-12)
+def test_clips_of_few_runs_tell_as_much_as_the_runs():
+    runs, clips = [1.0, 4.0, 2.0, 8.0], 25
+    values, groups = np.repeat(runs, clips).tolist(), np.repeat(range(4), clips).tolist()
+    assert bootstrap_interval(values, groups=groups) == pytest.approx(bootstrap_interval(runs))
+    low, high = bootstrap_interval(values)
+    assert high - low < 0.3 * np.subtract(*bootstrap_interval(runs)[::-1])  # as if they were a hundred runs
+    assert total_interval([values], groups=groups) == pytest.approx(total_interval([runs]))
+
+
+def test_each_trajectory_needs_its_run():
+    with pytest.raises(ValueError, match="groups: expected one for each of 3 trajectories, got 2"):
+        bootstrap_interval([1.0, 2.0, 3.0], groups=[0, 1])
+
+
+def test_the_spread_over_seeds_by_hand():
+    assert seed_spread([[1.0, 3.0], [3.0, 5.0], [5.0, 7.0]]) == pytest.approx(2.0)  # of the means 2, 4, 6
+    assert seed_spread([[1.0, 3.0]]) is None
+
+
+def test_student_by_hand():
+    # one degree of freedom: P(|t| <= tan a) = 2 a / pi; two: P(|t| <= x) = x / sqrt(2 + x^2)
+    assert student_p(1.0, 1) == pytest.approx(0.5, abs=1e-6)
+    assert student_p(-3.0, 2) == pytest.approx(1 - 3 / 11**0.5, abs=1e-6)
+    assert student_quantile(0.75, 1) == pytest.approx(1.0, abs=1e-5)
+    assert student_quantile(0.975, 100) == pytest.approx(1.98397, abs=1e-4)  # tables
+    assert student_p(0.0, 7) == 1.0
+
+
+def test_the_interval_over_trajectories_and_seeds_by_hand():
+    # trajectories' means 3, 5: variance 2, over 2 = 1; seeds' means 3, 5: the same; V = 2, f = 2^2 / (1 + 1) = 2
+    low, high = total_interval([[2.0, 4.0], [4.0, 6.0]])
+    half = student_quantile(0.975, 2) * 2**0.5
+    assert (low, high) == pytest.approx((4 - half, 4 + half))
+    assert total_interval([[2.0, 2.0], [2.0, 2.0]]) == (2.0, 2.0)
+
+
+@pytest.mark.parametrize("seed_sd", [0.0, 0.1, 0.5])
+def test_the_interval_over_three_seeds_covers_about_as_often_as_it_says(seed_sd):
+    rng = np.random.default_rng(0)
+    covered = []
+    for _ in range(300):
+        x = 10 + rng.normal(0, 1, (1, 32)) + rng.normal(0, seed_sd, (3, 1)) + rng.normal(0, 0.3, (3, 32))
+        low, high = total_interval(x.tolist())
+        covered.append(low <= 10 <= high)
+    assert 0.89 <= np.mean(covered) <= 0.99
 
 
 def test_seeds_need_the_same_trajectories():
     with pytest.raises(ValueError, match=r"equally many trajectories per seed, got \[2, 3\]"):
-        hierarchical_interval([[1.0, 2.0], [1.0, 2.0, 3.0]])
-
-
-def differ(a, b, alpha=0.05):
-    """Whether the paired test tells two methods apart; with one pair Holm's adjustment changes nothing."""
-    return len(not_distinguishable({"a": a, "b": b}, alpha)) == 1
-
-
-def test_pairing_shows_a_difference_far_smaller_than_the_spread():
-    difficulty = np.random.default_rng(0).lognormal(1, 1, size=40)  # far larger than the difference
-    noise = 0.02 * np.random.default_rng(1).normal(size=40)
-    assert differ(difficulty, difficulty + 0.05 + noise, alpha=0.01)
-    assert not differ(difficulty, difficulty + noise - noise.mean(), alpha=0.3)
-    assert not differ(difficulty, difficulty, alpha=1.0)  # p = 1
-
-
-def test_the_same_difference_everywhere_is_as_sure_as_can_be():
-    a, b = [1.0, 2.0, 3.0], [0.5, 1.5, 2.5]
-    assert differ(a, b, alpha=1.01 / 2001) and not differ(a, b, alpha=0.99 / 2001)  # p = 1 / 2001
-
-
-def test_one_trajectory_proves_nothing():
-    assert not differ([1.0], [9.0], alpha=1.0)
-
-
-@pytest.mark.parametrize("n", [4, 8, 32, 100])
-def test_false_alarms_stay_near_the_level(n):
-    differences = np.random.default_rng(n).normal(size=(400, n))
-    alarms = [differ(d, np.zeros(n)) for d in differences]
-    assert np.mean(alarms) <= 0.085  # 5 % and three standard errors
-
-
-def test_holm_by_hand():
-    # sorted .01 .02 .03 .04 times 4 3 2 1 = .04 .06 .06 .04; the running maximum lifts the last to .06
-    assert holm([0.03, 0.01, 0.04, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
-    assert holm([0.6, 0.7]) == [1.0, 1.0]
-    assert holm([]) == []
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        holm([0.5, 1.5])
-
-
-def test_not_distinguishable_keeps_the_best_and_its_equals():
-    rng = np.random.default_rng(0)
-    truth = rng.uniform(1, 10, size=32)
-    methods = {
-        "worse": (truth + 1 + 0.1 * rng.normal(size=32)).tolist(),
-        "best": truth.tolist(),
-        "tied": (truth + 0.02 + 0.5 * rng.normal(size=32)).tolist(),
-    }
-    methods["tied"] = (np.array(methods["tied"]) - np.mean(methods["tied"]) + truth.mean() + 0.02).tolist()
-    assert not_distinguishable(methods) == {"best", "tied"}
-    assert not_distinguishable({"alone": [1.0, 2.0]}) == {"alone"}
-    assert not_distinguishable({}) == set()
-
-
-def test_not_distinguishable_names_the_method_of_other_length():
-    with pytest.raises(ValueError, match="got 3 for b and 2 for a"):
-        not_distinguishable({"a": [1.0, 2.0], "b": [4.0, 5.0, 6.0]})
+        total_interval([[1.0, 2.0], [1.0, 2.0, 3.0]])
 
 
 def test_needs_neither_torch_nor_scipy():
-    modules = "benchmark.scoring.stats, benchmark.scoring.metric_table"
+    modules = "benchmark.scoring.paired, benchmark.scoring.metric_table"
     code = f"import sys, {modules}; print({{'torch', 'scipy'}} & set(sys.modules))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "set()"

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from benchmark.core import Method, Prediction
+from benchmark.errors import UserError
 from benchmark.planning.registry import registry
 from benchmark.tools.gate import run_gate
 from tests.benchmark.support import TOY
@@ -125,6 +126,13 @@ def verdicts(cls, tmp_path):
     known = registry((TOY,))
     known.add("methods", "tried", cls, "a test")
     return run_gate(known, "tried", "toy", tmp_path)
+
+
+def test_a_dataset_without_settings_of_that_size_is_named(tmp_path):
+    known = registry((TOY,))
+    known.add("datasets", "large", type("Large", (known.load("datasets", "toy"),), {"profiles": {"paper": None}}), "")
+    with pytest.raises(UserError, match="large has no settings for profile 'smoke'.*it has paper.*another --dataset"):
+        run_gate(known, "mean", "large", tmp_path)
 
 
 def test_a_sound_method_passes(tmp_path):

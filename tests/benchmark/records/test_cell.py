@@ -1,7 +1,7 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchmark.records.digest import digest, plain
+from benchmark.records.cell import digest, plain
 
 
 @dataclass(frozen=True)

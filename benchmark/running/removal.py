@@ -1,0 +1,83 @@
+"""Taking records away, with what killed processes left of them, and fits that no record needs any more."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from benchmark.planning.resolve import FIT, run_folder
+from benchmark.records.record import Record
+from benchmark.running import locks
+from benchmark.running.claim import lock_path, remove_parts
+from benchmark.running.fits import discard
+
+LEFT = re.compile(r"\.(?P<record>.+\.json)\.(?:lock|.*tmp)")  # a record's lock, or a part of one
+
+
+def remove_record(path: Path) -> bool:
+    """With its lock and unfinished parts; False if another process has it."""
+    with locks.attempt(lock_path(path)) as is_free:
+        if is_free:
+            path.unlink(missing_ok=True)
+            remove_parts(path)
+    return is_free
+
+
+def leftovers(results: Path) -> Iterator[Path]:
+    """Paths of records that are not there but whose lock or parts are: of a process that runs, or was killed."""
+    found = {
+        path.with_name(match["record"])
+        for path in results.glob("*/*/*/.*")
+        if (match := LEFT.fullmatch(path.name)) and path.is_file()
+    }
+    yield from sorted(path for path in found if not path.exists())
+
+
+def fits_of(records: Iterable[Record], runs: Path) -> set[Path]:
+    """The folders of whole fits that serve one of the records."""
+    return {
+        folder
+        for record in records
+        for folder in run_folder(runs, record.cell).glob("*-*")
+        if (identity := _identity(folder)) and serves(identity, record)
+    }
+
+
+def serves(identity: Mapping[str, Any], record: Record) -> bool:
+    """Whether a fit is the one that a record's numbers come from, by all that a fit depends on."""
+    settings, tasks = record.settings, identity["tasks"]
+    sizes = {"sizes": {**(settings.get("dataset") or {}).get("sizes", {}), "test": None, "long_frames": None}}
+    wanted = {**settings, "dataset": {**(settings.get("dataset") or {}), **sizes}}
+    if any(not _within(identity.get(part), wanted.get(part)) for part in ("method", "dataset", "versions", "data")):
+        return False
+    if not _within(identity.get("sources") or {}, settings.get("sources") or {}):
+        return False
+    task = tasks.get(record.cell.task)
+    if task is None:  # a fit of a whole dataset serves tasks that it has not learned from
+        return record.about is not None and record.about.scope == "dataset"
+    return {name: value for name, value in task.items() if name != "source"} == record.task
+
+
+def _within(part: Any, whole: Any) -> bool:
+    """Every value of a nested dict is in the other one, which may have more."""
+    if isinstance(part, Mapping) and isinstance(whole, Mapping):
+        return all(name in whole and _within(value, whole[name]) for name, value in part.items())
+    return part == whole
+
+
+def _identity(folder: Path) -> dict[str, Any] | None:
+    try:
+        return json.loads((folder / FIT).read_text(encoding="utf-8")).get("identity")
+    except (OSError, ValueError):
+        return None
+
+
+def remove_fit(folder: Path) -> bool:
+    """False if another process is at it."""
+    with locks.attempt(folder.with_name(f"{folder.name}.lock")) as is_free:
+        if is_free:
+            discard(folder)
+    return is_free
