@@ -76,7 +76,7 @@ class Latent(VideoPDE):
         return nn.ModuleDict({"dit": dit, "vae": VideoVae(shape.channels, shape.video, architecture.patch, s.vae)})
 
     def model(self) -> Denoiser:
-        return Denoiser(self.net_["dit"], self.settings.edm.sigma_data)
+        return Denoiser(self.net_["dit"], self.settings.edm)
 
     def groups(self) -> list[Group]:
         return parameter_groups(self.net_["dit"], self.settings.mapping_lr)

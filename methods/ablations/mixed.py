@@ -28,7 +28,7 @@ class Mixed(VideoPDE):
         return MixedDiT(shape.channels, shape.fields, self.settings.architecture.for_video(*shape.video))
 
     def model(self) -> Denoiser:
-        return MixedDenoiser(self.net_, self.settings.edm.sigma_data)
+        return MixedDenoiser(self.net_, self.settings.edm)
 
     def denoiser(self, known: Tensor) -> Denoise:
         return conditioned(self.model(), known)

@@ -76,7 +76,7 @@ class DiffusionPDEExt(DiffusionPDE):
     def denoiser(self, problem: Problem) -> Denoise:
         """D(x, sigma) of videos (B, T, H, W, C)."""
         fields, device = self.fields(problem.static, problem.values), problem.values.device
-        models, sigma_data = self.priors(self.shape_.frames), self.settings.edm.sigma_data
+        models, edm = self.priors(self.shape_.frames), self.settings.edm
         mix = mixing([pair for pairs in models.values() for pair in pairs.frames], self.settings.average).to(device)
 
         def denoise(x: Tensor, sigma: Tensor) -> Tensor:
@@ -85,7 +85,7 @@ class DiffusionPDEExt(DiffusionPDE):
                 index = torch.tensor(pairs.frames, device=device)  # (P, 2)
                 labels = torch.tensor(pairs.labels, device=device).repeat(len(x))
                 known = fields.repeat_interleave(len(index), 0)
-                d = Denoiser(self.net_[name], sigma_data)(x[:, index].flatten(0, 1), sigma, labels, known)
+                d = Denoiser(self.net_[name], edm)(x[:, index].flatten(0, 1), sigma, labels, known)
                 estimates.append(d.unflatten(0, (len(x), -1)))  # (B, P, 2, H, W, C)
             return torch.einsum("tpk,bpkhwc->bthwc", mix, torch.cat(estimates, 1))
 

@@ -86,7 +86,7 @@ class DiffusionPDE(Learned):
         s, priors = self.settings, self.priors(self.shape_.frames)
         self.residual_size_ = torch.tensor(residual_size(train, self.residual_frames(self.shape_.frames)))
         for name, pairs in priors.items():
-            model = Denoiser(self.net_[name], s.edm.sigma_data)
+            model = Denoiser(self.net_[name], s.edm)
             folder = name if len(priors) > 1 else ""
             yield Stage(model, pairs, self.losses, s.training, s.validation, name=folder)
 
@@ -125,7 +125,7 @@ class DiffusionPDE(Learned):
         physical = None if problem.static is None else problem.static.repeat_interleave(repeats, 0)
         fields = self.fields(physical, seen.values)
         labels = torch.full((len(seen.mask),), label, device=index.device)
-        net = Denoiser(self.net_["pair"], self.settings.edm.sigma_data)
+        net = Denoiser(self.net_["pair"], self.settings.edm)
 
         def denoise(x: Tensor, sigma: Tensor) -> Tensor:
             return net(x, sigma, labels, fields)

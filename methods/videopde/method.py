@@ -91,7 +91,7 @@ class VideoPDE(Learned):
 
     def model(self) -> nn.Module:
         """D(x, sigma, known)."""
-        return Denoiser(self.net_, self.settings.edm.sigma_data)
+        return Denoiser(self.net_, self.settings.edm)
 
     def groups(self) -> list[Group]:
         return parameter_groups(self.net_, self.settings.mapping_lr)
@@ -148,10 +148,10 @@ class VideoPDEUnified(VideoPDE):
 def prepared(net: HVDiT, known: Tensor, edm: Edm) -> Denoise:
     """D(x, sigma) at the sampler's noise levels; what depends on them alone, or on `known` alone, is computed once."""
     levels = karras_sigmas(edm)[:-1].to(known)  # (N,)
-    gains, observed = net.condition(precondition(levels, edm.sigma_data).c_noise), net.observe(known)
+    gains, observed = net.condition(precondition(edm, levels).c_noise), net.observe(known)
 
     def denoise(x: Tensor, sigma: Tensor) -> Tensor:
-        c, level = precondition(sigma, edm.sigma_data), (levels - sigma).abs().argmin()
+        c, level = precondition(edm, sigma), (levels - sigma).abs().argmin()
         return c.c_skip * x + c.c_out * net.network(c.c_in * x, observed, gains.index_select(0, level[None]))
 
     return denoise

@@ -124,7 +124,7 @@ class Zhuang(Learned):
 
     def network(self, shape: Shape) -> nn.Module:
         net = ConditionalUNet(shape.channels, shape.fields, shape.grid, self.settings.architecture)
-        return Denoiser(net, self.settings.edm.sigma_data)
+        return Denoiser(net, self.settings.edm)
 
     # -- learning
 
@@ -177,7 +177,7 @@ class Zhuang(Learned):
         condition, held = net.condition(known, seen[:, 0].to(known.dtype)), self._held(seen)
 
         def denoise(x: Tensor, sigma: Tensor) -> Tensor:
-            c, flat = precondition(sigma, self.settings.edm.sigma_data), x.flatten(0, 1)
+            c, flat = precondition(self.settings.edm, sigma), x.flatten(0, 1)
             f = net.denoise(c.c_in * flat, c.c_noise[None], condition).to(x.dtype).view_as(x)
             return torch.where(held, y, c.c_skip * x + c.c_out * f)
 

@@ -124,10 +124,11 @@ def test_the_schedule_against_a_number_worked_out_by_hand():
 # -- the denoiser
 
 
+@pytest.mark.parametrize("target", ["edm", "x"])
 @pytest.mark.parametrize("sigma", [0.01, 0.5, 7.0])
-def test_the_network_sees_and_aims_at_unit_variance(sigma):
+def test_the_network_sees_and_aims_at_unit_variance(sigma, target):
     x, eps = 0.5 * noise(200_000, seed=1), noise(200_000, seed=2)
-    c = precondition(torch.tensor(sigma, dtype=torch.float64), 0.5)
+    c = precondition(Edm(target=target), torch.tensor(sigma, dtype=torch.float64))
     noisy = x + sigma * eps
     assert (c.c_in * noisy).std().item() == pytest.approx(1, rel=0.01)
     assert ((x - c.c_skip * noisy) / c.c_out).std().item() == pytest.approx(1, rel=0.01)
@@ -149,9 +150,9 @@ class Affine(nn.Module):
 
 def test_the_denoiser_is_its_formula_with_one_level_or_one_for_each():
     net = Affine()
-    denoiser, x, y = Denoiser(net, 0.5), noise(3, 2, 4, 4, 1), noise(3, 2, 4, 4, 1, seed=1)
+    denoiser, x, y = Denoiser(net), noise(3, 2, 4, 4, 1), noise(3, 2, 4, 4, 1, seed=1)
     sigma = torch.full((3,), 2.0, dtype=torch.float64)
-    c = precondition(sigma[0], 0.5)
+    c = precondition(EDM, sigma[0])
     expected = c.c_skip * x + c.c_out * (0.7 * c.c_in * x + c.c_noise + y)
     torch.testing.assert_close(denoiser(x, sigma, y), expected, rtol=1e-6, atol=1e-6)
     assert net.seen == (3,)
@@ -161,7 +162,7 @@ def test_the_denoiser_is_its_formula_with_one_level_or_one_for_each():
 
 
 def test_the_denoiser_keeps_float32_around_a_bfloat16_network():
-    denoiser = Denoiser(nn.Sequential(nn.Linear(4, 4)), 0.5)
+    denoiser = Denoiser(nn.Sequential(nn.Linear(4, 4)))
     denoiser.net.forward = lambda x, c: nn.Sequential.forward(denoiser.net, x)
     with torch.autocast("cpu", torch.bfloat16):
         assert denoiser(torch.randn(2, 4), torch.tensor(1.0)).dtype == torch.float32
@@ -170,16 +171,24 @@ def test_the_denoiser_keeps_float32_around_a_bfloat16_network():
 # -- training
 
 
+def test_a_network_that_predicts_x_is_asked_for_the_data_alone_at_every_level():
+    x, eps = 0.5 * noise(5, 3), noise(5, 3, seed=1)
+    sigma = torch.tensor([[0.01], [0.1], [1.0], [10.0], [100.0]], dtype=torch.float64)
+    c = precondition(Edm(target="x"), sigma)
+    torch.testing.assert_close((x - c.c_skip * (x + sigma * eps)) / c.c_out, 2 * x.double())
+
+
+@pytest.mark.parametrize("target", ["edm", "x"])
 @pytest.mark.parametrize("weight", ["edm", "soft_min_snr"])
-def test_the_weighted_error_of_the_denoiser_is_that_of_the_network(weight):
-    edm, net = Edm(weight=weight), Affine()
+def test_the_weighted_error_of_the_denoiser_is_that_of_the_network(weight, target):
+    edm, net = Edm(weight=weight, target=target), Affine()
     x, eps = 0.5 * noise(5, 3, 2), noise(5, 3, 2, seed=1)
     sigma = torch.tensor([0.01, 0.1, 1.0, 10.0, 100.0], dtype=torch.float64)
-    c = precondition(sigma.view(-1, 1, 1), 0.5)
+    c = precondition(edm, sigma.view(-1, 1, 1))
     noisy = x + sigma.view(-1, 1, 1) * eps
     error = (net(c.c_in * noisy, c.c_noise.view(-1)) - (x - c.c_skip * noisy) / c.c_out).square().mean((1, 2))
     factor = 1.0 if weight == "edm" else (0.5 * sigma) ** 2 / (0.25 + sigma**2) ** 2
-    torch.testing.assert_close(denoising_loss(edm, Denoiser(net, 0.5), x, sigma, eps), factor * error)
+    torch.testing.assert_close(denoising_loss(edm, Denoiser(net, edm), x, sigma, eps), factor * error)
     torch.testing.assert_close(loss_weight(edm, sigma) * c.c_out.view(-1) ** 2, factor * torch.ones_like(sigma))
 
 

@@ -332,6 +332,10 @@ def test_groups_decide_decay_rate_and_optimiser():
     assert isinstance(muon, Muon) and isinstance(adamw, torch.optim.AdamW)
     assert [g["lr"] for g in adamw.param_groups] == [0.5, 1.0]
     assert [g["weight_decay"] for g in adamw.param_groups] == [1e-2, 0.0]
+    muon, adamw = make_optimisers(Optimiser(name="muon", lr=1.0, rest=0.1), [matrices, replace(kernels, lr=0.5)])
+    assert (muon.param_groups[0]["lr"], adamw.param_groups[0]["lr"]) == (1.0, 0.05)
+    (only,) = make_optimisers(Optimiser(rest=0.1), [matrices])
+    assert only.param_groups[0]["lr"] == 5e-4  # without Muon nothing is the rest
     (only,) = make_optimisers(Optimiser(), default_groups(network))
     assert (only.defaults["betas"], only.defaults["eps"]) == ((0.9, 0.95), 1e-8)
 

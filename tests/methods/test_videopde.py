@@ -95,7 +95,7 @@ def test_noisy_observations_are_not_taken_for_the_truth():
 def test_the_prepared_denoiser_is_the_one_that_was_trained(sampler):
     method, seen = quick(), problem()
     edm = replace(QUICK.edm, sampler=sampler, steps=4)
-    known, denoiser = method.condition(seen), Denoiser(method.net_, edm.sigma_data)
+    known, denoiser = method.condition(seen), Denoiser(method.net_, edm)
     noise = torch.randn(seen.values.shape, generator=torch.Generator().manual_seed(0))
     with torch.no_grad():
         expected = sample(edm, lambda x, sigma: denoiser(x, sigma, known), noise)

@@ -45,7 +45,7 @@ def sampling(batch: int, steps: int) -> float:
     """Seconds of a plain loop, which remembers nothing, over those of the prepared one; their answers agree."""
     edm, net = replace(LAPTOP.edm, steps=steps), network(LAPTOP, VIDEO)
     noise, given = torch.randn(batch, *VIDEO, 1), torch.randn(batch, *VIDEO, 2)
-    plain = Denoiser(net, edm.sigma_data)
+    plain = Denoiser(net, edm)
     with torch.inference_mode():
         slow = lambda: sample(edm, lambda x, sigma: plain(x, sigma.expand(batch), given), noise)  # noqa: E731
         fast = lambda: sample(edm, prepared(net, given, edm), noise)  # noqa: E731
@@ -56,7 +56,7 @@ def sampling(batch: int, steps: int) -> float:
 
 def training_step(settings: Settings, video: tuple[int, int, int], batch: int, compiled: bool = False) -> Callable:
     net = network(settings, video)
-    model = Denoiser(net, settings.edm.sigma_data)
+    model = Denoiser(net, settings.edm)
     call = torch.compile(model) if compiled else model
     optimisers = make_optimisers(settings.training.optimiser, parameter_groups(net, settings.mapping_lr))
     draws = torch.Generator().manual_seed(0)

@@ -2,6 +2,9 @@
 
     x_sigma = x_0 + sigma eps,    D(x, sigma) = c_skip x + c_out F(c_in x, c_noise)
 
+With the target `x` the network answers with x_0 itself, D = s F: below s = sigma_data EDM's own target is mostly noise,
+which a narrow token cannot carry for a whole patch (Salimans and Ho 2022 compare the two).
+
 The samplers solve dx/dsigma = (x - D(x, sigma)) / sigma from sigma_max down to 0. They are pure functions over any
 `denoise(x, sigma)` and call it with one noise level, a tensor of shape (), for the whole batch.
 """
@@ -32,6 +35,7 @@ class Edm:
     """
 
     sigma_data: float = 0.5  # standard deviation of the normalised data
+    target: Literal["edm", "x"] = "edm"  # what F predicts: noise and data mixed for unit variance, or x_0 / sigma_data
     law: Literal["lognormal", "cosine"] = "lognormal"  # of the noise levels in training
     log_mean: float = -1.2  # lognormal: ln sigma ~ N(log_mean, log_std^2)
     log_std: float = 1.2
@@ -72,16 +76,19 @@ EDM = Edm()
 
 
 class Coefficients(NamedTuple):
-    c_skip: Tensor  # s^2 / (sigma^2 + s^2)
-    c_out: Tensor  # sigma s / sqrt(sigma^2 + s^2)
+    c_skip: Tensor  # s^2 / (sigma^2 + s^2); target x: 0
+    c_out: Tensor  # sigma s / sqrt(sigma^2 + s^2); target x: s
     c_in: Tensor  # 1 / sqrt(sigma^2 + s^2)
     c_noise: Tensor  # ln(sigma) / 4
 
 
-def precondition(sigma: Tensor, sigma_data: float) -> Coefficients:
+def precondition(edm: Edm, sigma: Tensor) -> Coefficients:
     """With s = sigma_data: the network's input c_in x and its target (x_0 - c_skip x) / c_out have unit variance."""
-    total = sigma**2 + sigma_data**2
-    return Coefficients(sigma_data**2 / total, sigma * sigma_data / total.sqrt(), total.rsqrt(), sigma.log() / 4)
+    s, total = edm.sigma_data, sigma**2 + edm.sigma_data**2
+    c_in, c_noise = total.rsqrt(), sigma.log() / 4
+    if edm.target == "x":
+        return Coefficients(torch.zeros_like(sigma), torch.full_like(sigma, s), c_in, c_noise)
+    return Coefficients(s**2 / total, sigma * s / total.sqrt(), c_in, c_noise)
 
 
 class Denoiser(nn.Module):
@@ -90,12 +97,12 @@ class Denoiser(nn.Module):
     `c_noise` has shape (B,), or (1,) where the batch shares a noise level: a network may then embed it only once.
     """
 
-    def __init__(self, net: nn.Module, sigma_data: float = 0.5):
+    def __init__(self, net: nn.Module, edm: Edm = EDM):
         super().__init__()
-        self.net, self.sigma_data = net, sigma_data
+        self.net, self.edm = net, edm
 
     def forward(self, x: Tensor, sigma: Tensor, *condition: Tensor | None) -> Tensor:
-        c = precondition(sigma.reshape(-1).to(x.dtype), self.sigma_data)
+        c = precondition(self.edm, sigma.reshape(-1).to(x.dtype))
         f = self.net(append_dims(c.c_in, x) * x, c.c_noise, *condition)
         return append_dims(c.c_skip, x) * x + append_dims(c.c_out, x) * f.to(x.dtype)
 
@@ -134,8 +141,10 @@ def loss_weight(edm: Edm, sigma: Tensor) -> Tensor:
 
     edm: 1 / c_out^2, a plain squared error of F. soft_min_snr: (sigma s)^2 / (sigma^2 + s^2)^2 times that.
     """
-    total = sigma**2 + edm.sigma_data**2
-    return total / (sigma * edm.sigma_data) ** 2 if edm.weight == "edm" else 1 / total
+    plain = precondition(edm, sigma).c_out ** -2
+    if edm.weight == "edm":
+        return plain
+    return plain * (sigma * edm.sigma_data / (sigma**2 + edm.sigma_data**2)) ** 2
 
 
 def denoising_loss(edm: Edm, denoise: Denoise, x: Tensor, sigma: Tensor, noise: Tensor) -> Tensor:

@@ -21,6 +21,7 @@ class Optimiser:
 
     name: Literal["adamw", "muon"] = "adamw"  # muon: orthogonalised momentum for matrices, AdamW for the rest
     lr: float = 5e-4
+    rest: float = 1.0  # factor on `lr` for what Muon leaves to AdamW: ends, kernels, vectors
     betas: tuple[float, float] = (0.9, 0.95)
     weight_decay: float = 1e-2
     schedule: Literal["constant", "cosine"] = "constant"
@@ -28,9 +29,10 @@ class Optimiser:
     clip: float = 1.0  # largest norm of the gradient; inf: any
 
     def __post_init__(self) -> None:
-        if self.lr <= 0 or self.clip <= 0 or self.warmup < 0:
+        if min(self.lr, self.rest, self.clip) <= 0 or self.warmup < 0:
             raise ValueError(
-                f"optimiser: expected lr > 0, clip > 0, warmup >= 0, got {self.lr}, {self.clip} and {self.warmup}"
+                "optimiser: expected lr > 0, rest > 0, clip > 0, warmup >= 0, got "
+                f"{self.lr}, {self.rest}, {self.clip} and {self.warmup}"
             )
 
     def rate(self, step: int, fraction: float) -> float:
@@ -62,8 +64,10 @@ def default_groups(model: nn.Module) -> list[Group]:
 
 def make_optimisers(settings: Optimiser, groups: Sequence[Group]) -> list[torch.optim.Optimizer]:
     """AdamW, or Muon and AdamW. Each group remembers its own rate as `base_lr`."""
-    muon = [_options(settings, g) for g in groups if settings.name == "muon" and g.orthogonal]
-    adamw = [_options(settings, g) for g in groups if settings.name != "muon" or not g.orthogonal]
+    is_muon = settings.name == "muon"
+    muon = [_options(settings, g) for g in groups if is_muon and g.orthogonal]
+    rest = settings.rest if is_muon else 1.0
+    adamw = [_options(settings, g, rest) for g in groups if not (is_muon and g.orthogonal)]
     optimisers: list[torch.optim.Optimizer] = []
     if muon:
         optimisers.append(Muon(muon, lr=settings.lr))
@@ -79,8 +83,8 @@ def set_rate(optimisers: Sequence[torch.optim.Optimizer], factor: float) -> None
             group["lr"] = group["base_lr"] * factor
 
 
-def _options(settings: Optimiser, group: Group) -> dict:
-    lr, decay = settings.lr * group.lr, settings.weight_decay if group.decay else 0.0
+def _options(settings: Optimiser, group: Group, factor: float = 1.0) -> dict:
+    lr, decay = settings.lr * factor * group.lr, settings.weight_decay if group.decay else 0.0
     return {"params": list(group.parameters), "lr": lr, "base_lr": lr, "weight_decay": decay}
 
 
