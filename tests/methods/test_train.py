@@ -20,7 +20,7 @@ from methods.blocks.training.batches import ShuffledBatches
 from methods.blocks.training.budget import Progress, Training
 from methods.blocks.training.checkpoint import read_log
 from methods.blocks.training.loop import fit_loop
-from methods.blocks.training.muon import Muon, orthogonalise
+from methods.blocks.training.muon import QUINTIC, Muon, orthogonalise
 from methods.blocks.training.optimiser import Ema, Group, Optimiser, default_groups, make_optimisers
 from tests.methods import training_case as case
 
@@ -343,12 +343,23 @@ def test_groups_decide_decay_rate_and_optimiser():
 @pytest.mark.parametrize("shape", [(24, 24), (12, 40), (40, 12)])
 def test_muon_steps_are_nearly_orthogonal_and_as_large_as_those_of_adamw(shape):
     g = torch.randn(shape, generator=torch.Generator().manual_seed(0))
-    singular = torch.linalg.svdvals(orthogonalise(g))
+    singular = torch.linalg.svdvals(orthogonalise(g[None])[0])
     assert singular.min() > 0.3 and singular.max() < 1.3
     weight = nn.Parameter(torch.zeros(shape))
     weight.grad = 1e4 * g
     Muon([weight], lr=0.1).step()
     assert weight.square().mean().sqrt().item() == pytest.approx(0.1 * 0.2, rel=0.3)
+
+
+def test_matrices_are_orthogonalised_each_by_the_iteration_on_itself():
+    """Also where singular values span four decades and the Gram matrix's eight."""
+    draws = torch.Generator().manual_seed(0)
+    matrices = torch.randn(3, 40, 12, generator=draws) * 10 ** torch.linspace(0, -4, 12)
+    for x, found in zip(matrices.double(), orthogonalise(matrices), strict=True):
+        x = x / x.norm()
+        for _ in range(5):
+            x = QUINTIC[0] * x + QUINTIC[1] * x @ x.T @ x + QUINTIC[2] * x @ x.T @ x @ x.T @ x
+        torch.testing.assert_close(found, x.float(), rtol=0, atol=1e-3)
 
 
 def test_muon_agrees_with_the_reference_of_torch_up_to_its_bfloat16():
