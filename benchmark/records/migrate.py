@@ -2,8 +2,9 @@
 
     python -m benchmark.records.migrate results        # rewrites the files; reading upgrades in memory anyway
 
-A schema has the settings that it renames or removes, as dotted paths, and steps of its own. A record keeps its numbers;
-its key follows the settings wherever it was their digest.
+A schema has the settings that it renames or removes, as dotted paths, and steps of its own, such as one that gives a
+new setting the value that older records had without saying so. A record keeps its numbers; its key follows the settings
+wherever it was their digest.
 
     schema 1 -> 2   settings.task.window is called roll_out; settings.task.trains and `about` are new;
                     settings that only bound memory, or that nothing varied, are gone

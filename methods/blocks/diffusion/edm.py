@@ -121,7 +121,7 @@ def noise_levels(edm: Edm, count: int, generator: torch.Generator) -> Tensor:
 
 
 def quantile(edm: Edm, u: Tensor) -> Tensor:
-    """sigma below which a share u of the training law lies; fixed u give fixed levels to validate on."""
+    """sigma below which a share u of the training law lies."""
     if edm.law == "lognormal":
         return (edm.log_mean + edm.log_std * torch.special.ndtri(u)).exp()
     v = 1 - u  # the cosine law runs from high to low levels
