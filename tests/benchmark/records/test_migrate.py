@@ -84,6 +84,13 @@ def test_the_methods_of_the_suite_are_what_they_say_today(name):
     assert About.from_json(raw["about"]) == about(registry().load("methods", name))
 
 
+def test_curves_keep_their_mean_and_interval_only():
+    raw = old()
+    curve = {"unit": "%", "mean": [1.0, 2.0], "low": [0.5, 1.5], "high": [1.5, 2.5], "values": [[1.0, 2.0], [1.0, 2.0]]}
+    metrics = upgrade(raw | {"metrics": raw["metrics"] | {"rel_l2_curve": curve}})["metrics"]
+    assert metrics == raw["metrics"] | {"rel_l2_curve": curve | {"values": []}}
+
+
 def test_a_setting_is_renamed_or_removed_by_a_line_in_a_table(monkeypatch):
     monkeypatch.setattr(migrate, "REMOVED", {2: ("method.edm.steps", "method.nothing.here")})
     monkeypatch.setattr(migrate, "RENAMED", {2: {"method.window": "method.frames", "no.such": "no.other"}})
