@@ -10,6 +10,7 @@ METHODS = {
     "solver": "methods.solver:Solver",
     "videopde": "methods.videopde.method:VideoPDE",
     "videopde_unified": "methods.videopde.method:VideoPDEUnified",
+    "videopde_kriged": "methods.videopde_kriged:VideoPDEKriged",
     "fno": "methods.fno:FNO",
     "pino": "methods.pino:PINO",
     "pino_refined": "methods.pino_refined:PINORefined",
