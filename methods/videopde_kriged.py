@@ -63,13 +63,10 @@ class VideoPDEKriged(VideoPDE):
 
     # -- learning
 
-    def fit(self, train: TrajectorySet, valid: TrajectorySet, tasks: Sequence[Task], seed: int, run: Run) -> Self:
-        self.kriging = Kriging(self.settings.kriging).fit(train, valid, tasks, seed, run)
-        return super().fit(train, valid, tasks, seed, run)
-
     def stages(
         self, train: TrajectorySet, valid: TrajectorySet, tasks: Sequence[Task], device: torch.device
     ) -> Iterator[Stage]:
+        self.kriging = Kriging(self.settings.kriging).fit(train, valid, tasks, 0, Run(device))
         self.spread_ = self._measure(Observations(tasks).fixed(train, min(SCALED_ON, len(train))), device)
         yield from super().stages(train, valid, tasks, device)
 
