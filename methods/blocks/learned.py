@@ -70,7 +70,7 @@ class Learned(Method):
         """Of the network, for one sample of one window of a trajectory."""
 
     def examples(self, train: TrajectorySet, tasks: Sequence[Task]) -> Examples:
-        return Observations(tasks)
+        return Observations(tasks, self.settings.training.dense_steps)
 
     # -- what a method may change
 

@@ -4,7 +4,7 @@ from functools import cache
 import pytest
 import torch
 
-from benchmark.core import Run
+from benchmark.core import Run, Task
 from benchmark.planning.registry import registry
 from methods.blocks.diffusion.edm import Denoiser, sample
 from methods.blocks.training import checkpoint
@@ -183,6 +183,34 @@ def test_the_unified_model_draws_all_tasks_alike():
     counts = {name: int((seen == torch.tensor(row)).all(1).sum()) for name, row in kinds.items()}
     assert sum(counts.values()) == 600
     assert all(65 <= n <= 135 for n in counts.values()), counts  # 100 +- 9 each
+
+
+def test_a_curriculum_starts_from_many_sensors_and_ends_with_those_of_the_task():
+    examples = Observations([tasks.CONT_3], dense_steps=10)
+    batches = examples.batches(data("train"), 8, seed=0)
+    counts = {step: batches(step).problem.mask[..., 0].flatten(2).sum(2).unique().tolist() for step in (0, 5, 10, 50)}
+    assert counts == {0: [77], 5: [24], 10: [8], 50: [8]}  # 0.3, sqrt(0.3 x 0.03) and 0.03 of 256
+    plain = Observations([tasks.CONT_3])
+    assert torch.equal(batches(10).problem.mask, plain.batches(data("train"), 8, seed=0)(10).problem.mask)
+    assert torch.equal(examples.fixed(data("valid"), 4).problem.mask, plain.fixed(data("valid"), 4).problem.mask)
+
+
+def test_a_curriculum_leaves_alone_what_is_seen_in_full_or_has_no_other_rate():
+    class Stubborn(type(tasks.CONT_3)):
+        with_rate = Task.with_rate
+
+    examples = Observations([tasks.FWD_FULL], dense_steps=10)
+    assert examples.at(0, tasks.FWD_FULL) is tasks.FWD_FULL
+    stubborn = Stubborn("cont_3", "continuous", 0.03)
+    assert examples.at(0, stubborn) is stubborn
+
+
+def test_a_fit_takes_its_curriculum_from_its_settings():
+    training = replace(QUICK.training, curriculum=0.5)
+    examples = VideoPDE(replace(QUICK, training=training)).examples(data("train"), [tasks.CONT_3])
+    assert examples == Observations([tasks.CONT_3], dense_steps=3)
+    with pytest.raises(ValueError, match="0 <= curriculum <= 1"):
+        replace(training, curriculum=2.0)
 
 
 def test_validation_takes_trajectories_and_tasks_in_turn():
