@@ -60,6 +60,7 @@ SHU = Architecture(  # 3.47M parameters for three channels at 256^2
     width=64,
     multipliers=(1, 1, 1, 2),
     blocks=1,
+    decoder_attention="all",
     groups=8,
     dropout=0.1,
     resample="layer",
