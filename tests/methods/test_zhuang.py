@@ -133,6 +133,23 @@ def test_coefficient_fields_are_part_of_the_condition():
     assert net.encoder.field.in_channels == 3
 
 
+@pytest.mark.parametrize("side", [64, 128, 256])
+def test_all_levels_but_the_first_attend_whatever_the_grid(side):
+    """Two blocks on the way down and three on the way up, in each of three levels, and the middle."""
+    grid = Grid((side, side), (1.0, 1.0), (0.0, 1.0), "periodic")
+    with torch.device("meta"):
+        net = ConditionalUNet(1, 0, grid, Architecture())
+    assert len(net.unet.attentions()) == 3 * (2 + 3) + 1
+
+
+def test_draws_are_single_but_for_the_paper_profile():
+    """Uncertainty scores are of draws; the mean of as many as one likes is `rel_l2_mean` of --samples."""
+    assert [Zhuang.profiles[profile].ensemble for profile in ("smoke", "laptop", "paper")] == [1, 1, 25]
+    steady = type("Task", (), {"noise": None})()
+    assert "mean of 25 draws" in Zhuang(Zhuang.profiles["paper"]).remark(steady, None)
+    assert "draws" not in (Zhuang(LAPTOP).remark(steady, None) or "")
+
+
 def test_the_sizes_of_the_paper_and_wrong_settings():
     assert planned(Zhuang) == pytest.approx(63.1e6, rel=0.01)  # width 256 of the condition, one channel, 128^2
     assert len(ConditionalUNet(1, 0, GRID, SMOKE.architecture).unet.attentions()) == 4
