@@ -80,6 +80,7 @@ class VideoPDE(Learned):
     source = "Li et al., VideoPDE: Unified Generative PDE Solving via Video Inpainting Diffusion Models, 2025"
     profiles = {"smoke": SMOKE, "laptop": LAPTOP, "paper": Settings()}
     sampling_settings = SAMPLING
+    conditional = True
 
     def remark(self, task: Task, dataset: Dataset) -> str | None:
         return self.settings.edm.remark

@@ -101,6 +101,7 @@ SMOKE = replace(  # two steps from a high noise level: hardly more than a regres
 
 class Zhuang(Learned):
     nearest = True
+    conditional = True
     scope = "dataset"
     source = "Zhuang, Cheng and Duraisamy, Spatially-aware diffusion models with cross-attention, CMAME 435, 2025"
     profiles = {"smoke": SMOKE, "laptop": LAPTOP, "paper": Settings()}

@@ -195,6 +195,26 @@ def test_validation_takes_trajectories_and_tasks_in_turn():
     assert torch.equal(examples.truth.u[:8], examples.truth.u[8:16])
 
 
+def test_one_step_is_the_denoiser_at_the_highest_level():
+    """x = sigma_max eps, answer D(x, sigma_max): the sampler's first evaluation, whatever follows it."""
+    method, seen = quick(), problem()
+    first = []
+
+    class Watched(VideoPDE):
+        def denoiser(self, known):
+            denoise = super().denoiser(known)
+            return lambda x, sigma: first.append(denoise(x, sigma)) or first[-1]
+
+    watched = Watched(replace(QUICK, chunk=len(seen))).restore(method.state(), data("train"))
+    watched.predict(seen, 0)
+    answer = watched.one_step(seen, 0)
+    assert answer.evaluations == 1 and len(first) == QUICK.edm.steps + 1
+    torch.testing.assert_close(answer.u[0][~seen.mask], method.decode(first[0])[~seen.mask], rtol=1e-4, atol=1e-5)
+    assert torch.equal(answer.u[0][seen.mask], seen.values[seen.mask])
+    assert watched.settings.edm == QUICK.edm and not torch.equal(answer.u, watched.predict(seen, 0).u)
+    assert torch.equal(method.one_step(seen, 0).u, method.one_step(seen, 0).u)
+
+
 def test_no_tasks_are_refused():
     with pytest.raises(ValueError, match="one or more to train on"):
         Observations([])

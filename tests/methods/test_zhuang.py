@@ -41,6 +41,13 @@ def test_the_answer_is_the_mean_of_the_ensemble():
     assert difference < 0.5 * spread  # two means of 24: about 0.23 of it
 
 
+def test_it_answers_in_one_step_too():
+    at_once, seen = fitted().one_step(problem(), 0), problem()
+    alone = Zhuang(replace(QUICK, edm=replace(QUICK.edm, steps=1))).restore(fitted().state(), data("train"))
+    assert at_once.evaluations == 4 * 3 and torch.equal(at_once.u, alone.predict(seen, 0).u)
+    assert torch.equal(at_once.u[:, seen.mask], seen.values[seen.mask][None])
+
+
 @pytest.mark.parametrize("sampler", ["heun", "dpmpp_2m"])
 def test_the_cached_condition_changes_nothing_and_observed_pixels_stay(sampler):
     method, seen = fitted(), problem()
