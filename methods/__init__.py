@@ -24,5 +24,6 @@ METHODS = {
     "ablation_mixed": "methods.ablations.mixed:Mixed",
     "ablation_concat": "methods.ablations.concat:Concat",
     "ablation_latent": "methods.ablations.latent:Latent",
+    "ablation_flat": "methods.ablations.flat:Flat",
     "ablation_hierarchical": "methods.ablations.hierarchical:Hierarchical",
 }

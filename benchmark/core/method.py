@@ -78,6 +78,13 @@ class Method(ABC):
     @abstractmethod
     def predict(self, problem: Problem, seed: int, samples: int = 1) -> Prediction: ...
 
+    def one_step(self, problem: Problem, seed: int) -> Prediction | None:
+        """The answer in a single step of a method that samples in many; None: there is none.
+
+        Records keep its error: many steps that are worse than one are a detour, and their samples are no law's.
+        """
+        return None
+
     def state(self) -> dict[str, Tensor]:
         """What a fit learned, as tensors, so that it can be stored. Default: every tensor whose name ends in `_`."""
         return {k: v for k, v in vars(self).items() if k.endswith("_") and isinstance(v, Tensor)}

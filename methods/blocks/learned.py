@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from itertools import product
 from typing import Any, ClassVar, Self
@@ -43,6 +44,7 @@ class Learned(Method):
     memory_settings = ("chunk", "training.checkpoint_seconds")  # when to save moves no number either
     stochastic = True
     nearest: ClassVar[bool] = False  # sparse frames are filled from the nearest sensor
+    conditional: ClassVar[bool] = False  # samples by `edm` from the law given what is seen: one step is an answer too
     autocast: ClassVar[bool] = True  # predict in the precision of the training; else in float32
 
     net_: Any
@@ -134,6 +136,14 @@ class Learned(Method):
         u = torch.cat(videos).unflatten(0, (samples, -1)).to(problem.values)
         evaluations = self.evaluations(problem) * windows(problem, self.shape_.frames)
         return Prediction(u, self.frames(problem), evaluations)
+
+    def one_step(self, problem: Problem, seed: int) -> Prediction | None:
+        """D(x, sigma_max): from noise that hides everything, the mean of what is possible."""
+        if not self.conditional:
+            return None
+        once = copy(self)
+        once.settings = replace(self.settings, edm=replace(self.settings.edm, steps=1))
+        return once.predict(problem, seed)
 
     def _video(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
         """Window by window where the video is longer than those of the training set; what was observed stays."""

@@ -227,3 +227,7 @@ def test_coefficient_fields_and_steady_fields_count():
         if seen.static is not None:
             other = replace(seen, static=seen.static.flip(0))
             assert not torch.equal(method.predict(other, 0).u, answer)
+
+
+def test_a_regression_has_no_other_answer():
+    assert Small(QUICK).one_step(None, 0) is None

@@ -47,6 +47,12 @@ def test_attention_follows_the_size_of_the_grid():
     assert layers(16, replace(SMALL, decoder_attention="all")) == 4
 
 
+@pytest.mark.parametrize("size", [16, 32, 64])
+def test_attention_may_follow_the_levels_instead(size):
+    net = build(replace(SMALL, attention=(1,), attention_by="level", decoder_attention="all"), size)
+    assert len(net.attentions()) == 4
+
+
 @pytest.mark.parametrize("architecture", [SMALL, LAYERS, replace(SMALL, modulate=True)])
 def test_shapes_and_gradients(architecture):
     net = awake(build(architecture, labels=3, extra=1))

@@ -70,6 +70,15 @@ class Edm:
 
 SAMPLING = ("edm.sampler", "edm.steps", "edm.sigma_min", "edm.sigma_max", "edm.rho")  # no part of the training
 EDM = Edm()
+HDIT = Edm(  # Crowson et al.'s for 256^2, the law that of a grid of 128^2
+    law="cosine",
+    cosine_size=128,
+    weight="soft_min_snr",
+    sampler="dpmpp_2m",
+    steps=50,
+    sigma_min=1e-2,
+    sigma_max=160.0,
+)
 
 
 # -- the denoiser ------------------------------------------------------------------------------------------------------

@@ -39,7 +39,8 @@ class Architecture:
     width: int = 128
     multipliers: tuple[int, ...] = (2, 2, 2)  # of the width, one a level
     blocks: int = 4  # a level, and one more on the way up
-    attention: tuple[int, ...] = (16,)  # sides of the grid at which blocks attend; the middle always does
+    attention: tuple[int, ...] = (16,)  # where blocks attend; the middle always does
+    attention_by: Literal["side", "level"] = "side"  # those are sides of the grid, or levels, the finest is 0
     decoder_attention: Literal["last", "all"] = "last"  # which blocks of such a level on the way up
     embedding: int = 4  # length of the conditioning vector over the width
     modulate: bool = False  # the conditioning vector also scales, after norm_1
@@ -60,6 +61,7 @@ SHU = Architecture(  # 3.47M parameters for three channels at 256^2
     width=64,
     multipliers=(1, 1, 1, 2),
     blocks=1,
+    decoder_attention="all",
     groups=8,
     dropout=0.1,
     resample="layer",
@@ -157,7 +159,8 @@ class UNet(nn.Module):
         return channels
 
     def _attends(self, level: int) -> bool:
-        return self.size >> level in self.architecture.attention
+        a = self.architecture
+        return (level if a.attention_by == "level" else self.size >> level) in a.attention
 
     def _block(self, inputs: int, outputs: int, attends: bool) -> Block:
         return Block(inputs, outputs, self.architecture, attention=self._attend(outputs) if attends else None)
