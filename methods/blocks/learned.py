@@ -52,6 +52,7 @@ class Learned(Method):
     shape_: Shape  # of the videos it was trained on
     observed_: Tensor  # (T,) which frames the training tasks show, see `ObservedFrames.state`
     steps_: Tensor  # (stages,)
+    flop_: Tensor  # (stages,) of the training steps; 0: not counted
 
     # -- what a method supplies
 
@@ -111,7 +112,9 @@ class Learned(Method):
         self.build(train, seed)
         symmetries = find_symmetries(train) if self.settings.symmetries else Symmetries()
         stages = self.stages(train, valid, tasks, run.device)
-        self.steps_ = torch.tensor([stage.fit(train, valid, seed, run, symmetries).steps for stage in stages])
+        ends = [stage.fit(train, valid, seed, run, symmetries) for stage in stages]
+        self.steps_ = torch.tensor([end.steps for end in ends])
+        self.flop_ = torch.tensor([end.steps * end.step_flop for end in ends])
         return self
 
     def build(self, train: TrajectorySet, seed: int) -> None:
@@ -179,7 +182,8 @@ class Learned(Method):
             return count(self.network(shape))
 
     def cost(self) -> dict[str, float]:
-        return {"parameters": count(self.net_), "steps": int(self.steps_.sum())}
+        counted = {"fit_flop": int(self.flop_.sum())} if self.flop_.all() else {}
+        return {"parameters": count(self.net_), "steps": int(self.steps_.sum()), **counted}
 
 
 def pick(problem: Problem, indices: list[int]) -> Problem:

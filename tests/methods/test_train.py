@@ -88,6 +88,13 @@ def test_a_finished_fit_is_read_back_without_a_step(tmp_path):
     assert back == progress
 
 
+def test_a_step_is_counted_once_and_stays_counted(tmp_path):
+    """Two products forward, three backward: nothing asks for the gradient of the input."""
+    _, progress = fit(folder=tmp_path)
+    assert progress.step_flop == (2 + 3) * 2 * QUICK.batch * 16 * 32
+    assert fit(folder=tmp_path)[1].step_flop == progress.step_flop
+
+
 def test_half_a_checkpoint_is_ignored_and_cleared_away(tmp_path):
     (tmp_path / "checkpoint-new").mkdir()
     (tmp_path / "checkpoint-new" / "model.safetensors").write_bytes(b"half")
@@ -309,7 +316,9 @@ def test_two_processes_do_what_one_does_with_the_whole_batch(tmp_path):
 
 @pytest.mark.slow
 def test_a_compiled_model_learns_the_same():
-    plain, compiled = (fit(replace(QUICK, compile=c), network=case.model(norm=False))[0] for c in (False, True))
+    fits = [fit(replace(QUICK, compile=c), network=case.model(norm=False)) for c in (False, True)]
+    plain, compiled = (network for network, _ in fits)
+    assert [progress.step_flop > 0 for _, progress in fits] == [True, False]  # what is compiled is not counted
     for name, value in plain.state_dict().items():
         torch.testing.assert_close(compiled.state_dict()[name], value, rtol=1e-3, atol=1e-4)
 

@@ -19,6 +19,7 @@ class Progress:
     validated: int = 0  # validations done
     best: float = math.inf  # the lowest validation error, and the step it was seen at
     best_step: int = 0
+    step_flop: int = 0  # of one step, on all processes; 0: not counted
 
 
 @dataclass(frozen=True)
