@@ -49,6 +49,7 @@ class Method(ABC):
     source: ClassVar[str] = ""  # the paper to cite
     sampling_settings: ClassVar[tuple[str, ...]] = ()  # settings that `predict` alone reads: they need no new fit
     memory_settings: ClassVar[tuple[str, ...]] = ()  # settings that bound memory and move no number: part of no key
+    budget_settings: ClassVar[tuple[str, ...]] = ()  # numbers that say how long training goes on, for `curve`
 
     def __init__(self, settings: Any):
         self.settings = settings

@@ -21,9 +21,9 @@ from benchmark.core import Dataset, Method, Split, Task
 from benchmark.errors import UserError
 from benchmark.planning.registry import SUITE, PluginError, Registry, near, registry
 from benchmark.planning.request import Request
-from benchmark.planning.settings import SettingsError, has, keys, resolve, without
+from benchmark.planning.settings import SettingsError, has, keys, resolve, scaled, without
 from benchmark.planning.support import scored_length, unsupported
-from benchmark.planning.variants import departure, variant_name
+from benchmark.planning.variants import departure, name_of
 from benchmark.records.cell import Cell, digest, plain
 from benchmark.records.record import SCORER_VERSION, About
 
@@ -125,7 +125,16 @@ class Resolver:
         if self.request.profile not in method.profiles:
             raise NoProfile(f"{name} has no settings for profile {self.request.profile!r}{_has(method.profiles)}")
         settings = method.profiles[self.request.profile]
-        return resolve(settings, self._own(self._part(None), settings), name)
+        changed = resolve(settings, self._own(self._part(None), settings), name)
+        return scaled(changed, self.budget_settings(name), self.request.budget, name)
+
+    def budget_settings(self, name: str) -> tuple[str, ...]:
+        """What a method's length of training is set by; nothing for one that has none."""
+        method = self.method(name)
+        for key in method.budget_settings:
+            if not has(method.profiles[self.request.profile], key):
+                raise PluginError(f"method {name!r}: budget_settings: it has no setting {key!r}")
+        return method.budget_settings
 
     def task(self, name: str) -> Task:
         task = self.registry.load("tasks", name)
@@ -168,7 +177,7 @@ class Resolver:
         changes = departure(self._plain._resolve(resolved.cell).identity, resolved.identity, self.request.limit)
         if not changes:
             return resolved
-        variant = self.request.name or variant_name(changes)
+        variant = name_of(changes, self.request, resolved.method.budget_settings)
         return replace(resolved, cell=replace(cell, variant=variant), changes=changes)
 
     @cached_property

@@ -2,6 +2,7 @@
 
     run --method fno --set width=64                 fno@width=64-s0.json, shown as fno @ width=64
     run --method fno --set width=64 --name wide     fno@wide-s0.json, shown as fno @ wide
+    curve --method fno --budgets 1,5                fno-s0.json and fno@budget_5-s0.json
 
 Whether a cell departs is decided by what its numbers follow from: an override that repeats the profile's value, or that
 does not concern the method, changes nothing. One name stands for one set of changes.
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +56,14 @@ def _as_typed(path: tuple[str, ...], limit: int | None) -> str:
     if part in ("dataset", "task"):
         return ".".join(path)
     return ".".join(rest) if part == "method" else ""
+
+
+def name_of(changes: Mapping[str, Any], request: Request, budget_settings: Collection[str]) -> str:
+    """Of a variant: `wide`, `architecture.width=64`, and at five times the budget `budget_5`, `wide+budget_5`."""
+    is_scaled = request.budget != 1 and any(key in budget_settings for key in changes)
+    others = {key: value for key, value in changes.items() if not (is_scaled and key in budget_settings)}
+    parts = [request.name or variant_name(others)] if others else []
+    return "+".join([*parts, f"budget_{request.budget:g}"] if is_scaled else parts)
 
 
 def variant_name(changes: Mapping[str, Any]) -> str:

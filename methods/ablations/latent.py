@@ -56,6 +56,7 @@ class Latent(VideoPDE):
 
     source = SOURCE
     memory_settings = (*VideoPDE.memory_settings, "vae_training.checkpoint_seconds")
+    budget_settings = (*VideoPDE.budget_settings, "vae_training.steps")
     profiles: Mapping[str, Any] = {name: with_vae(Concat.profiles[name], vae) for name, vae in VAES.items()}
 
     centre_: Tensor  # (latents,)

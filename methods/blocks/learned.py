@@ -42,6 +42,7 @@ class Learned(Method):
     symmetries make of the training set too, and `coordinates`, as known channels."""
 
     memory_settings = ("chunk", "training.checkpoint_seconds")  # when to save moves no number either
+    budget_settings = ("training.steps",)
     stochastic = True
     nearest: ClassVar[bool] = False  # sparse frames are filled from the nearest sensor
     conditional: ClassVar[bool] = False  # samples by `edm` from the law given what is seen: one step is an answer too
