@@ -174,17 +174,27 @@ class Resolver:
         resolved = self._resolve(replace(cell, variant=""))
         if self._plain is self:
             return resolved
-        changes = departure(self._plain._resolve(resolved.cell).identity, resolved.identity, self.request.limit)
+        changes = self._departure(resolved)
         if not changes:
             return resolved
-        variant = name_of(changes, self.request, resolved.method.budget_settings)
+        unscaled = changes if self.request.budget == 1 else self._departure(self._unscaled._resolve(resolved.cell))
+        variant = name_of(changes, unscaled, self.request)
         return replace(resolved, cell=replace(cell, variant=variant), changes=changes)
+
+    def _departure(self, resolved: Resolved) -> dict[str, Any]:
+        """What sets a cell apart from the plain one."""
+        return departure(self._plain._resolve(resolved.cell).identity, resolved.identity, self.request.limit)
 
     @cached_property
     def _plain(self) -> Resolver:
         """For the same cells without changes."""
         plain = self.request.plain()
         return self if plain == self.request else Resolver(plain, self.registry, plain.changes())
+
+    @cached_property
+    def _unscaled(self) -> Resolver:
+        """For the same cells at the budget that their settings have."""
+        return Resolver(replace(self.request, budget=1.0), self.registry, self.changes)
 
     def sources(self, cell: Cell) -> dict[str, Any]:
         """What the key has of a method, task or dataset that is not the suite's own; nothing of the suite's own."""

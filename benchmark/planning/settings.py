@@ -84,7 +84,7 @@ def scaled(settings: T, names: Iterable[str], factor: float, owner: str = "setti
     """The numbers named times a factor; whole ones stay whole, and are refused where nothing would be left of them."""
     if factor == 1:
         return settings
-    values = {name: reduce(getattr, name.split("."), settings) for name in names}
+    values: dict[str, Any] = {name: reduce(getattr, name.split("."), settings) for name in names}
     changes = {name: round(factor * v) if isinstance(v, int) else factor * v for name, v in values.items()}
     for name, value in values.items():
         if value and not changes[name]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,12 +58,17 @@ def _as_typed(path: tuple[str, ...], limit: int | None) -> str:
     return ".".join(rest) if part == "method" else ""
 
 
-def name_of(changes: Mapping[str, Any], request: Request, budget_settings: Collection[str]) -> str:
-    """Of a variant: `wide`, `architecture.width=64`, and at five times the budget `budget_5`, `wide+budget_5`."""
-    is_scaled = request.budget != 1 and any(key in budget_settings for key in changes)
-    others = {key: value for key, value in changes.items() if not (is_scaled and key in budget_settings)}
-    parts = [request.name or variant_name(others)] if others else []
-    return "+".join([*parts, f"budget_{request.budget:g}"] if is_scaled else parts)
+def name_of(changes: Mapping[str, Any], unscaled: Mapping[str, Any], request: Request) -> str:
+    """Of a variant: `wide`, `architecture.width=64`, and at five times the budget `budget_5`, `wide+budget_5`.
+
+    `unscaled`: the changes that would be left at the budget that the settings have.
+    """
+    own = [request.name or variant_name(unscaled)] if unscaled else []
+    return "+".join([*own, *([budget_name(request.budget)] if changes != unscaled else [])])
+
+
+def budget_name(budget: float) -> str:
+    return f"budget_{budget:g}"
 
 
 def variant_name(changes: Mapping[str, Any]) -> str:

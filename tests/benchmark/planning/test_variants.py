@@ -78,7 +78,7 @@ def test_repeating_what_the_profile_has_makes_no_variant(tmp_path, change):
         ({"budget": 0.4}, "budget_0.4", {"steps": 1}),
         ({"budget": 5.0, "samples": 3}, "samples=3+budget_5", {"--samples": 3, "steps": 15}),
         ({"budget": 5.0, "samples": 3, "name": "mine"}, "mine+budget_5", {"--samples": 3, "steps": 15}),
-        ({"budget": 5.0, "overrides": ("steps=4",)}, "budget_5", {"steps": 20}),
+        ({"budget": 5.0, "overrides": ("steps=4",)}, "steps=4+budget_5", {"steps": 20}),
         ({"budget": 1.0}, "", {}),
         ({"budget": 1.1}, "", {}),  # three steps are three steps
     ],
