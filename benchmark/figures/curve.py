@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import log, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -35,7 +36,8 @@ Cost = Literal["seconds", "flop"]
 
 NEAR = 2.5  # a level is on the axis if it is within this factor of the points
 MARGIN = 1.12  # of the axis around what is drawn, as a factor
-LINE = 0.052  # height of a label, as a share of the panel's
+LINE = 0.058  # height of a label, as a share of the panel's
+TICKS = ((1.2, (1, 2, 3, 5)), (2.5, (1, 2, 5)), (99, (1,)))  # decades -> the multiples of ten's powers that are marked
 COLUMNS = 5  # of the legend
 UNITS = ((1e18, "EFLOP"), (1e15, "PFLOP"), (1e12, "TFLOP"), (1e9, "GFLOP"), (1e6, "MFLOP"))
 
@@ -69,18 +71,20 @@ def make(curve: Curve) -> Figure:
         _draw_levels(axes, curve.references, limits)
         _scale(axes, panel, limits)
     grid[0][0].set_ylabel("relative $\\ell_2$ error (%)")
+    grid[0][0].set_title(f"{curve.dataset} {curve.task}, profile {curve.profile}", loc="left", color=GREY)
     _name_levels(grid[0][-1], curve.references, limits)
     _legend(figure, curve, look)
     return figure
 
 
 def panels_of(curve: Curve) -> list[Panel]:
-    """Seconds always; FLOP if any fit has them, in a unit that suits the largest."""
+    """Seconds always; FLOP if any fit has them, in a unit that suits the middle of the axis."""
     flop = [point.flop for line in curve.lines for point in line.points if point.flop]
-    panels = [Panel("seconds", "fit (CPU-seconds)" if curve.on_cpu else "fit (seconds)")]
+    panels = [Panel("seconds", f"training compute ({'CPU-' * curve.on_cpu}seconds)")]
     if flop:
-        unit, name = next(((unit, name) for unit, name in UNITS if max(flop) >= unit), UNITS[-1])
-        panels.append(Panel("flop", f"fit ({name})", unit))
+        middle = sqrt(min(flop) * max(flop))
+        unit, name = next((unit for unit in UNITS if middle >= unit[0]), UNITS[-1])
+        panels.append(Panel("flop", f"training compute ({name})", unit))
     return panels
 
 
@@ -134,7 +138,7 @@ def _scale(axes: Axes, panel: Panel, limits: tuple[float, float]) -> None:
     wide = limits[1] > 8 * limits[0]
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)) if wide else MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
     low, high = axes.get_xlim()
-    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 300 * low else (1,)))
+    axes.xaxis.set_major_locator(LogLocator(subs=next(subs for decades, subs in TICKS if high < 10**decades * low)))
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -155,7 +159,6 @@ def _dashes(count: int) -> list[tuple[float, ...]]:
 
 def _name_levels(axes: Axes, references: Sequence[Entry], limits: tuple[float, float]) -> None:
     """In the right margin, each at its height as far as they do not meet."""
-    from math import log
 
     named = sorted((level.mean or 0.0, level.method) for level in references if level.mean is not None)
     low, high = limits

@@ -63,9 +63,9 @@ LOOKS = {
     "videopde_unified": Look(INDIGO, "o"),
     "fno": Look(VERMILLION, "s"),
     "pino": Look(WINE, "s"),
-    "pino_refined": Look(WINE, "P"),
+    "pino_refined": Look(WINE, "d"),
     "deeponet": Look(ORANGE, "D"),
-    "pinn": Look(BLACK, "X"),
+    "pinn": Look(BLACK, "H"),
     "diffusionpde": Look(GREEN, "^"),
     "diffusionpde_ext": Look(OLIVE, "^"),
     "shu": Look(PURPLE, "v"),
@@ -76,7 +76,7 @@ LOOKS = {
     "ablation_latent": Look(BLUE, "d"),
     "ablation_hierarchical": Look(BLUE, "*"),
 }
-SPARE = [look for look in (Look(c, m) for m, c in product("o^sDvPX", (BLACK, GREEN, PURPLE, ORANGE, SKY, WINE, OLIVE)))
+SPARE = [look for look in (Look(c, m) for m, c in product("o^sDvph", (BLACK, GREEN, PURPLE, ORANGE, SKY, WINE, OLIVE)))
          if look not in LOOKS.values()]  # fmt: skip
 
 
