@@ -95,18 +95,20 @@ def test_links_within_the_repository(path):
 
 
 def commands() -> list[str]:
-    """Every `run` and `sweep` of a code block, without comments, those with a file of the reader's left out."""
+    """Every `run`, `sweep` and `curve` of a code block, without comments, those with a file of the reader's left out."""
     fence = re.compile(r"^```\w*\n(.*?)^```", re.DOTALL | re.MULTILINE)
     blocks = [block for path in documents() for block in fence.findall(path.read_text())]
     lines = [line.split("#")[0].strip() for b in blocks for line in b.replace("\\\n", " ").splitlines()]
     found = [line[line.index("python -m benchmark") :] for line in lines if "python -m benchmark" in line]
-    return [c for c in dict.fromkeys(found) if re.match(r"\S+ -m benchmark (run|sweep)", c) and "--plugin" not in c]
+    return [
+        c for c in dict.fromkeys(found) if re.match(r"\S+ -m benchmark (run|sweep|curve)", c) and "--plugin" not in c
+    ]
 
 
 @pytest.mark.parametrize("command", commands())
 def test_a_documented_command_is_accepted(command, tmp_path, capsys):
     arguments = [*shlex.split(command)[3:], "--data", str(tmp_path / "data"), "--runs", str(tmp_path / "runs")]
-    if arguments[0] == "run":
+    if arguments[0] in ("run", "curve"):
         assert main([*arguments, "--dry-run", "--output", str(tmp_path / "results")]) == 0, capsys.readouterr().err
         return
     parsed = parser(["sweep"]).parse_args(arguments)
