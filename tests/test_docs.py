@@ -95,7 +95,7 @@ def test_links_within_the_repository(path):
 
 
 def commands() -> list[str]:
-    """Every `run`, `sweep` and `curve` of a code block, without comments, those with a file of the reader's left out."""
+    """Every `run`, `sweep` and `curve` of a code block, without comments, without those with a file of the reader's."""
     fence = re.compile(r"^```\w*\n(.*?)^```", re.DOTALL | re.MULTILINE)
     blocks = [block for path in documents() for block in fence.findall(path.read_text())]
     lines = [line.split("#")[0].strip() for b in blocks for line in b.replace("\\\n", " ").splitlines()]
