@@ -81,10 +81,12 @@ SPARE = [look for look in (Look(c, m) for m, c in product("o^sDvph", (BLACK, GRE
 
 
 def looks(names: list[str]) -> dict[str, Look]:
-    """Of each name; methods without a look of their own, and variants, take one that is spare."""
+    """Of each name; methods without a look take one that is spare, and so do variants unless they are alone."""
     spare = dict(zip((name for name in known("methods") if name not in LOOKS), SPARE, strict=False))
     rest = iter([look for look in SPARE if look not in spare.values()])
-    return {name: LOOKS.get(name) or spare.get(name) or next(rest) for name in names}
+    methods = [name.partition(" @ ")[0] for name in names]
+    own = [method if methods.count(method) == 1 else name for name, method in zip(names, methods, strict=True)]
+    return {name: LOOKS.get(o) or spare.get(o) or next(rest) for name, o in zip(names, own, strict=True)}
 
 
 @contextmanager

@@ -23,6 +23,11 @@ def test_a_method_looks_the_same_whoever_is_beside_it():
     assert all(looks([name]) == {name: everybody[name]} for name in LEARNED)
 
 
+def test_a_variant_without_its_method_looks_like_it():
+    assert looks(["fno @ wide", "videopde"])["fno @ wide"] == LOOKS["fno"]
+    assert looks(["fno @ wide", "fno"])["fno @ wide"] != LOOKS["fno"]
+
+
 def luminance(colour):
     """Relative, after WCAG."""
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
