@@ -61,6 +61,7 @@ class Look(NamedTuple):
 LOOKS = {
     "videopde": Look(BLUE, "o"),
     "videopde_unified": Look(INDIGO, "o"),
+    "videopde_kriged": Look(SKY, "o"),
     "fno": Look(VERMILLION, "s"),
     "pino": Look(WINE, "s"),
     "pino_refined": Look(WINE, "d"),
@@ -73,6 +74,7 @@ LOOKS = {
     "eci": Look(SAND, "h"),
     "ablation_mixed": Look(BLUE, "<"),
     "ablation_concat": Look(BLUE, ">"),
+    "ablation_flat": Look(BLUE, "P"),
     "ablation_latent": Look(BLUE, "d"),
     "ablation_hierarchical": Look(BLUE, "*"),
 }

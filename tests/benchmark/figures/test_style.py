@@ -36,7 +36,7 @@ def luminance(colour):
 
 def test_lines_stand_out_from_the_paper_and_from_each_other():
     """The contrast with white is at least 2; two colours of the same luminance never share a marker."""
-    found = looks(LEARNED)
+    found = LOOKS  # those that were chosen; spare ones differ in colour or marker
     assert all(1.05 / (luminance(look.colour) + 0.05) > 2 for look in found.values())
     alike = [
         (a, b)
