@@ -9,11 +9,12 @@ from benchmark.planning.registry import registry
 from methods.blocks.conditioning import Shape
 from methods.blocks.diffusion.variance_preserving import cosine
 from methods.blocks.normaliser import SIGMA_DATA
-from methods.sda import SDA, SMOKE, Settings
+from methods.sda.method import SDA
+from methods.sda.settings import SMOKE, Settings
 from tasks import observation as tasks
 from tests.methods.generative_case import HEAT, comes_back, data, fit, keeps_its_promises, problem, quick
 
-QUICK = quick(SMOKE, steps=3)
+QUICK = quick(SMOKE, steps=3, corrections=1)
 
 
 @cache
@@ -163,7 +164,7 @@ def test_where_there_are_walls_the_network_pads_with_zeros():
 
 def test_it_says_how_it_samples():
     assert SDA(Settings()).remark(tasks.CONT_3, HEAT) is None
-    assert "32 steps with 2 corrections" in str(SDA(Settings(steps=32, corrections=2)).remark(tasks.CONT_3, HEAT))
+    assert "steps 32, corrections 2" in str(SDA(Settings(steps=32, corrections=2)).remark(tasks.CONT_3, HEAT))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ A is the mask of what is observed: any mask will do, and a long video is one pro
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import torch
@@ -19,79 +19,16 @@ from torch import Tensor, nn
 
 from benchmark.core import Dataset, Problem, Task, TrajectorySet
 from methods.blocks.conditioning import Shape
-from methods.blocks.diffusion.variance_preserving import Predict, Target, cosine, noise_of, sample, target_of
+from methods.blocks.diffusion.variance_preserving import Predict, cosine, noise_of, sample, target_of
 from methods.blocks.learned import Learned
 from methods.blocks.networks.unet import Architecture, UNet
 from methods.blocks.normaliser import SIGMA_DATA
 from methods.blocks.overlap import cut, joined
 from methods.blocks.training.batches import draw_noise, stratified
-from methods.blocks.training.budget import Training
 from methods.blocks.training.examples import Clip, Clips
-from methods.blocks.training.optimiser import Optimiser
+from methods.sda.settings import LAPTOP, SMOKE, Settings
 
 CLOCK = 1000.0  # times t: what the network embeds
-
-PAPER = Architecture(
-    96, (1, 2, 4), 3, attention=(), groups=1, dropout=0.0, resample="layer", rescale=False, padding="circular"
-)
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Defaults: the authors' code for Kolmogorov flow."""
-
-    architecture: Architecture = PAPER
-    target: Target = "noise"  # of the network; velocity: ours, less to learn in a short training
-    order: int = 2  # k: a window has 2 k + 1 frames
-    steps: int = 256
-    corrections: int = 1  # of Langevin, after each step
-    tau: float = 0.5  # size of a correction
-    gamma: float = 1e-2  # how much an early estimate is mistrusted
-    std: float = 0.05  # s, beside the noise of the sensors; a field has 1
-    training: Training = Training(
-        steps=105_000,
-        batch=32,
-        optimiser=Optimiser(lr=2e-4, betas=(0.9, 0.999), weight_decay=1e-3, schedule="cosine", clip=float("inf")),
-        ema=0.0,
-        precision="32-true",
-    )
-    symmetries: bool = False  # ours
-    coordinates: bool = True  # the source: the force, which tells the place as well
-    validation: int = 256  # ours; windows of `valid`, each with a fixed time and noise
-    chunk: int = 1  # trajectories at once
-
-    def __post_init__(self) -> None:
-        if self.order < 1 or self.steps < 1 or self.corrections < 0:
-            raise ValueError(
-                "sda: expected order and steps of 1 or more, corrections >= 0, got "
-                f"{self.order}, {self.steps} and {self.corrections}"
-            )
-        if min(self.tau, self.gamma, self.std) <= 0:
-            raise ValueError(f"sda: expected tau, gamma and std above 0, got {self.tau}, {self.gamma} and {self.std}")
-
-
-SMALL = Architecture(32, (1, 2, 2), 1, attention=(), groups=8, dropout=0.0, padding="circular", patch=2)
-LAPTOP = Settings(
-    SMALL,
-    target="velocity",
-    steps=64,
-    symmetries=True,
-    training=Training(
-        steps=11_000,
-        batch=16,
-        optimiser=Optimiser(lr=2e-3, weight_decay=1e-3, schedule="cosine", warmup=50),
-        ema=0.998,
-    ),
-    chunk=8,
-)
-SMOKE = replace(
-    LAPTOP,
-    architecture=replace(SMALL, width=16, multipliers=(1, 2)),
-    steps=6,
-    symmetries=False,
-    training=Training(steps=150, batch=16, optimiser=Optimiser(lr=5e-3, warmup=5), ema=0.9, validations=2),
-    validation=16,
-)
 
 
 class WindowNet(nn.Module):
@@ -120,7 +57,7 @@ class SDA(Learned):
         s = self.settings
         if (s.steps, s.corrections) == (256, 1):
             return None
-        return f"{s.steps} steps with {s.corrections} corrections each (the source: 256 with 1)"
+        return f"steps {s.steps}, corrections {s.corrections} after each (the source: 256 and 1)"
 
     # -- learning
 
