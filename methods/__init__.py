@@ -21,6 +21,7 @@ METHODS = {
     "shu": "methods.shu.method:Shu",
     "zhuang": "methods.zhuang.method:Zhuang",
     "eci": "methods.eci:ECI",
+    "sda": "methods.sda.method:SDA",
     "ablation_mixed": "methods.ablations.mixed:Mixed",
     "ablation_concat": "methods.ablations.concat:Concat",
     "ablation_latent": "methods.ablations.latent:Latent",

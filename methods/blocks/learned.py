@@ -67,7 +67,7 @@ class Learned(Method):
 
     @abstractmethod
     def answer(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
-        """To a problem as long as the training videos, (B, T, H, W, C) in physical units, each from its generator."""
+        """To a problem of `reach` frames, (B, T, H, W, C) in physical units, each from its generator."""
 
     @abstractmethod
     def evaluations(self, problem: Problem) -> int:
@@ -99,6 +99,10 @@ class Learned(Method):
     def frames(self, problem: Problem) -> tuple[int, ...] | None:
         """Those that a prediction is scored on; None: all."""
         return None
+
+    def reach(self, problem: Problem) -> int:
+        """Frames of it that one answer covers; the rest is rolled out."""
+        return self.shape_.frames
 
     def aids(self, task: Task) -> tuple[str, ...]:
         s = self.settings
@@ -138,7 +142,7 @@ class Learned(Method):
             with torch.autocast(device.type, torch.bfloat16, enabled=bf16):
                 videos.append(self._video(part, generators))
         u = torch.cat(videos).unflatten(0, (samples, -1)).to(problem.values)
-        evaluations = self.evaluations(problem) * windows(problem, self.shape_.frames)
+        evaluations = self.evaluations(problem) * windows(problem, self.reach(problem))
         return Prediction(u, self.frames(problem), evaluations)
 
     def one_step(self, problem: Problem, seed: int) -> Prediction | None:
@@ -150,12 +154,12 @@ class Learned(Method):
         return once.predict(problem, seed)
 
     def _video(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
-        """Window by window where the video is longer than those of the training set; what was observed stays."""
+        """Window by window where the video is longer than an answer reaches; what was observed stays."""
 
         def window(part: Problem) -> Tensor:
             return keep_observed(self.answer(part, generators), part)
 
-        return roll_out(window, problem, self.shape_.frames)
+        return roll_out(window, problem, self.reach(problem))
 
     def fields(self, static: Tensor | None, like: Tensor) -> Tensor:
         """What does not change in time, for a batch like this one and its coefficients, (B, H, W, K)."""

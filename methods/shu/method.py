@@ -18,14 +18,16 @@ from torch import Tensor, nn
 
 from benchmark.core import Dataset, Grid, Problem, Task, TrajectorySet
 from methods.blocks.conditioning import Shape, filled
+from methods.blocks.diffusion.variance_preserving import Target
 from methods.blocks.learned import Learned
 from methods.blocks.networks.unet import SHU, Architecture, UNet
 from methods.blocks.normaliser import SIGMA_DATA
+from methods.blocks.overlap import cut, joined
 from methods.blocks.training.batches import draw_noise
 from methods.blocks.training.budget import Training
 from methods.blocks.training.examples import Clip, Clips
 from methods.blocks.training.optimiser import Optimiser
-from methods.shu.ddpm import Schedule, Target, antithetic, ddim, noise_of, noised, target_of
+from methods.shu.ddpm import Schedule, antithetic, ddim, noise_of, noised, target_of
 
 FRAMES = 3  # of a window
 
@@ -159,7 +161,7 @@ class Shu(Learned):
 
     def answer(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
         restarts, schedule = self.settings.restarts, self.settings.schedule
-        guide = self.triples(self.guide(problem))  # (B, W, 3 C, H, W)
+        guide = cut(self.guide(problem), FRAMES).flatten(2, 3)  # (B, W, 3 C, H, W)
         static = None if problem.static is None else problem.static.repeat_interleave(guide.shape[1], 0)
         x = guide.flatten(0, 1)
         predict, correct = self.predictor(self.fields(static, x), static), self.corrector(static)
@@ -167,7 +169,7 @@ class Shu(Learned):
             noise = draw_noise(guide.shape[1:], generators, x.device).flatten(0, 1)
             x = noised(schedule, x, torch.tensor(times[0]), noise)
             x = ddim(schedule, predict, x, times, correct)
-        return self.join(self.decode(x).unflatten(0, guide.shape[:2]))
+        return joined(self.decode(x).unflatten(0, guide.shape[:2]))
 
     def guide(self, problem: Problem) -> Tensor:
         """Each frame from its own sensors, in standard units: (B, T, C, H, W)."""
@@ -244,15 +246,6 @@ class Shu(Learned):
 
     def decode(self, x: Tensor) -> Tensor:
         return self.normaliser_.decode(x.unflatten(1, (FRAMES, -1)).movedim(2, -1) * SIGMA_DATA)
-
-    def triples(self, x: Tensor) -> Tensor:
-        """All runs of three frames: (B, T, C, H, W) -> (B, T - 2, 3 C, H, W)."""
-        count = x.shape[1] - FRAMES + 1
-        return torch.stack([x[:, i : i + count] for i in range(FRAMES)], 2).flatten(2, 3)
-
-    def join(self, u: Tensor) -> Tensor:
-        """The middle frame of each window, the outer ones of the first and the last: (B, W, 3, ..) -> (B, T, ..)."""
-        return torch.cat([u[:, 0, :1], u[:, :, 1], u[:, -1, 2:]], 1)
 
     @staticmethod
     def _with(x: Tensor, fields: Tensor) -> Tensor:

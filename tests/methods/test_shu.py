@@ -91,14 +91,6 @@ def test_restarts_shrink():
 # -- windows and guide
 
 
-def test_windows_overlap_and_join_again():
-    method = fitted()
-    x = torch.arange(5.0)[None, :, None, None, None].expand(2, 5, 1, 16, 16)
-    windows = method.triples(x)
-    assert windows.shape == (2, 3, 3, 16, 16) and windows[0, 1, :, 0, 0].tolist() == [1, 2, 3]
-    assert torch.equal(method.join(windows[..., None])[..., 0], x[:, :, 0])
-
-
 def test_the_guide_is_the_nearest_sensor():
     method, seen = fitted(), problem()
     guide = method.normaliser_.decode(method.guide(seen).movedim(2, -1) * SIGMA_DATA)
