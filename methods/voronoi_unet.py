@@ -52,11 +52,10 @@ class Settings(RegressionSettings):
     )
 
 
-SMALL = replace(RECFNO, multipliers=(1, 2, 4))
 LAPTOP = Settings(
-    architecture=SMALL,
+    architecture=replace(RECFNO, width=64, multipliers=(1, 2), patch=2),
     training=Training(
-        steps=2200,
+        steps=2000,
         batch=8,
         optimiser=Optimiser(lr=2e-3, betas=(0.9, 0.99), weight_decay=0.0, schedule="cosine", warmup=50),
         ema=0.99,
@@ -65,7 +64,7 @@ LAPTOP = Settings(
     symmetries=True,
 )
 SMOKE = Settings(
-    architecture=replace(SMALL, width=16, multipliers=(1, 2)),
+    architecture=replace(RECFNO, width=16, multipliers=(1, 2)),
     training=Training(
         steps=60,
         batch=8,
