@@ -16,6 +16,7 @@ METHODS = {
     "pino_refined": "methods.pino_refined:PINORefined",
     "deeponet": "methods.deeponet:DeepONet",
     "voronoi_unet": "methods.voronoi_unet:VoronoiUNet",
+    "senseiver": "methods.senseiver.method:Senseiver",
     "pinn": "methods.pinn.method:PINN",
     "diffusionpde": "methods.diffusionpde.method:DiffusionPDE",
     "diffusionpde_ext": "methods.diffusionpde.ext:DiffusionPDEExt",
