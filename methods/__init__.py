@@ -15,6 +15,8 @@ METHODS = {
     "pino": "methods.pino:PINO",
     "pino_refined": "methods.pino_refined:PINORefined",
     "deeponet": "methods.deeponet:DeepONet",
+    "voronoi_unet": "methods.voronoi_unet:VoronoiUNet",
+    "senseiver": "methods.senseiver.method:Senseiver",
     "pinn": "methods.pinn.method:PINN",
     "diffusionpde": "methods.diffusionpde.method:DiffusionPDE",
     "diffusionpde_ext": "methods.diffusionpde.ext:DiffusionPDEExt",

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmark.core import Dataset, Grid, Problem, Task, TrajectorySet
-from methods.blocks.conditioning import Shape, filled
+from methods.blocks.conditioning import Shape
 from methods.blocks.diffusion.variance_preserving import Target
 from methods.blocks.learned import Learned
 from methods.blocks.networks.unet import SHU, Architecture, UNet
@@ -27,6 +27,7 @@ from methods.blocks.training.batches import draw_noise
 from methods.blocks.training.budget import Training
 from methods.blocks.training.examples import Clip, Clips
 from methods.blocks.training.optimiser import Optimiser
+from methods.blocks.voronoi import fill_frames
 from methods.shu.ddpm import Schedule, antithetic, ddim, noise_of, noised, target_of
 
 FRAMES = 3  # of a window
@@ -174,7 +175,9 @@ class Shu(Learned):
     def guide(self, problem: Problem) -> Tensor:
         """Each frame from its own sensors, in standard units: (B, T, C, H, W)."""
         y = self.normaliser_.encode_seen(problem.values, problem.mask).movedim(-1, 2) / SIGMA_DATA
-        return blurred(filled(y, problem.mask.movedim(-1, 2), problem.grid), self.settings.restarts.blur, problem.grid)
+        return blurred(
+            fill_frames(y, problem.mask.movedim(-1, 2), problem.grid), self.settings.restarts.blur, problem.grid
+        )
 
     def predictor(self, fields: Tensor, static: Tensor | None) -> Callable[[Tensor, Tensor], Tensor]:
         """eps(x, t)."""

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmark.core import Dataset, Problem, Task, TrajectorySet
-from methods.blocks.conditioning import Shape, filled
+from methods.blocks.conditioning import Shape
 from methods.blocks.diffusion.edm import (
     SAMPLING,
     Denoise,
@@ -32,6 +32,7 @@ from methods.blocks.training.batches import draw_noise
 from methods.blocks.training.budget import Training
 from methods.blocks.training.examples import Clip, Clips
 from methods.blocks.training.optimiser import Optimiser
+from methods.blocks.voronoi import fill_frames
 from methods.zhuang.network import Architecture, ConditionalUNet
 
 
@@ -145,7 +146,7 @@ class Zhuang(Learned):
 
     def field(self, y: Tensor, mask: Tensor, static: Tensor | None) -> Tensor:
         """Observations (B, T, C, H, W) -> each site's nearest sensor, and the fields that stay: (B T, C + K, H, W)."""
-        nearest = filled(y, mask, self.shape_.grid).flatten(0, 1)
+        nearest = fill_frames(y, mask, self.shape_.grid).flatten(0, 1)
         fields = self.fields(static, y).movedim(-1, 1)
         return torch.cat([nearest, fields.repeat_interleave(y.shape[1], 0)], 1)
 

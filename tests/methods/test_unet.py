@@ -63,6 +63,14 @@ def test_shapes_and_gradients(architecture):
     assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in net.parameters())
 
 
+def test_without_an_embedding_no_noise_level_is_looked_at():
+    net, x = awake(build(replace(SMALL, embedding=0))).eval(), torch.randn(2, 2, 16, 16)
+    assert torch.equal(net(x), net(x, torch.tensor([0.1, -0.3])))
+    assert not any("shift" in name or "embed" in name for name, _ in net.named_parameters())
+    net(x).square().sum().backward()
+    assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in net.parameters())
+
+
 def test_a_noise_level_shared_by_the_batch_is_the_same_as_one_for_each():
     net, x = awake(build()).eval(), torch.randn(3, 2, 16, 16)
     torch.testing.assert_close(net(x, torch.full((1,), 0.2)), net(x, torch.full((3,), 0.2)))
