@@ -2,18 +2,21 @@
 
     J(x) = 1/2 |x|^2 + 1/2 sum over readings of |solve(first(x)) - y|^2 / sigma^2
 
-Readings are nearly exact, so J is a narrow valley: sigma starts large and falls in stages. At each stage the readings'
-derivatives H (one adjoint run each) give the Gauss-Newton inverse Hessian, with which L-BFGS starts:
+Readings are nearly exact, so J is a narrow valley, and through chaotic flow a winding one with many dead ends. So the
+first fit is of the first frames alone with a large sigma, and the window grows frame by frame (quasi-static: Pires,
+Vautard and Talagrand, Tellus A, 1996). Then sigma falls by half decades: whole ones lose the valley long before the
+misfit shows it. At each stage the readings' derivatives H (one adjoint run each) give the Gauss-Newton inverse Hessian,
+where L-BFGS starts:
 
     (1 + H^T H)^-1 = 1 - H^T (1 + H H^T)^-1 H,    H = d reading / d x / sigma.
 
-Of many readings H takes a random part, weighted up. A trajectory whose readings a stage cannot fit (as happens back
-in time through chaotic flow) keeps the frame of the stage before and is not converged.
+Of many readings H takes a random part, weighted up. A trajectory whose readings a stage cannot fit keeps the frame of
+the stage before, takes no part in later ones and is not converged.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import torch
@@ -29,7 +32,8 @@ UNFIT = 5.0  # sigmas of misfit, at which a stage has failed
 
 @dataclass(frozen=True)
 class Stages:
-    sigmas: tuple[float, ...] = (0.3, 0.03, 3e-3, 3e-4, 3e-5, 1e-5)  # over the spread of a frame, beside the noise
+    # over the spread of a frame, beside the noise
+    sigmas: tuple[float, ...] = (0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5)
     iterations: int = 40  # of L-BFGS in each stage, at most
     adjoints: int = 256  # readings that H is made of, at most
     tolerance: float = 1e-3  # a stage is over when J falls by less than this part of itself
@@ -44,18 +48,43 @@ class Fitted(NamedTuple):
 
 def assimilate(problem: Problem, law: FirstFrame, x: Tensor, level: Tensor, stages: Stages) -> Fitted:
     """From a first guess x (B, N); `level` (T,) is the spread of each frame."""
-    runs, fits = 0.0, torch.ones(len(x), dtype=torch.bool, device=x.device)
-    converged = fits
-    sigmas = _needed(stages.sigmas, problem.noise)
-    misfits = [_Misfit(problem, law, (sigma**2 + problem.noise**2) ** 0.5 * level) for sigma in sigmas]
-    for i, misfit in enumerate(misfits):
-        inverse = _GaussNewton.at(x, misfit, stages.adjoints, seed=i)
-        found = minimise(misfit.objective, x, stages.iterations, tolerance=stages.tolerance, precondition=inverse)
-        fits = fits & (misfit.size(found.x) < UNFIT)
-        x = torch.where(fits[:, None], found.x, x) if i else found.x
-        converged, runs = found.converged & fits, runs + found.evaluations + inverse.runs
+    x, runs = x.clone(), 0.0
+    fits, converged = torch.ones(2, len(x), dtype=torch.bool, device=x.device)
+    plan = _plan(problem, level, stages)
+    for i, (window, spread) in enumerate(plan):
+        rows = fits.nonzero()[:, 0]
+        if not len(rows):
+            break
+        misfit = _Misfit(window[rows], law, spread)
+        inverse = _GaussNewton.at(x[rows], misfit, stages.adjoints, seed=i)
+        found = minimise(misfit.objective, x[rows], stages.iterations, tolerance=stages.tolerance, precondition=inverse)
+        good = misfit.size(found.x) < UNFIT
+        x[rows] = torch.where(good[:, None], found.x, x[rows]) if i else found.x
+        fits[rows], converged[rows] = good, good & found.converged
+        runs += (found.evaluations + inverse.runs) * len(rows) / len(x)
     with torch.no_grad():
-        return Fitted(misfits[-1].first(x), runs, misfits[-1].size(x), converged)
+        last = _Misfit(plan[-1][0], law, plan[-1][1])
+        return Fitted(last.first(x), runs, last.size(x), converged)
+
+
+def _plan(problem: Problem, level: Tensor, stages: Stages) -> list[tuple[Problem, Tensor]]:
+    """What each stage fits, and the spread of each of its frames: first the windows grow, then sigma falls."""
+    windows, sigmas = _windows(problem), _needed(stages.sigmas, problem.noise)
+    steps = [(window, sigmas[0]) for window in windows] + [(windows[-1], sigma) for sigma in sigmas[1:]]
+    return [(w, (sigma**2 + problem.noise**2) ** 0.5 * level[: len(w.grid.times)]) for w, sigma in steps]
+
+
+def _windows(problem: Problem) -> list[Problem]:
+    """The problem up to each frame with readings; a steady problem, whose frames are fields, in one piece."""
+    if problem.equation.time_order == 0:
+        return [problem]
+    seen = problem.mask.flatten(2).any(-1).any(0).nonzero()[:, 0].tolist()
+    return [_until(problem, n) for n in sorted({max(2, t + 1) for t in seen})]
+
+
+def _until(problem: Problem, frames: int) -> Problem:
+    values, mask = problem.values[:, :frames], problem.mask[:, :frames]
+    return replace(problem, values=values, mask=mask, grid=problem.grid.first(frames))
 
 
 def _needed(sigmas: tuple[float, ...], noise: float) -> tuple[float, ...]:
