@@ -262,7 +262,7 @@ def test_the_flat_rung_costs_what_rung_b_costs(profile, video):
     assert dit.patch == one_level.patch and (dit.width,) == one_level.widths
     cost = 2 * weights(plain) + 4 * dit.width * dit.depth * (frames + sites)
     flat = 2 * weights(level) + 4 * dit.width * one_level.depths[0] * frames * sites
-    assert flat == pytest.approx(cost, rel=0.04)
+    assert flat == pytest.approx(cost, rel=0.05)
 
 
 def weights(module):

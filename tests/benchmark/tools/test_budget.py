@@ -26,7 +26,7 @@ def test_several_budgets_keep_their_shares(tmp_path):
     latent = settings(tmp_path, "ablation_latent")
     assert set(trainings(latent)) == {"training", "vae_training"}
     short = with_steps(latent, 40, 3)
-    assert (short.training.steps, short.vae_training.steps) == (30, 10)
+    assert (short.training.steps, short.vae_training.steps) == (32, 8)
     assert short.training.validations == short.vae_training.validations == 3
     assert short.training.batch == latent.training.batch and trainings(None) == {}
 
