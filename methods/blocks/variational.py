@@ -2,11 +2,11 @@
 
     J(x) = 1/2 |x|^2 + 1/2 sum over readings of |solve(first(x)) - y|^2 / sigma^2
 
-Readings are nearly exact, so J is a narrow valley, and through chaotic flow a winding one with many dead ends. So the
-first fit is of the first frames alone with a large sigma, and the window grows frame by frame (quasi-static: Pires,
-Vautard and Talagrand, Tellus A, 1996). Then sigma falls by half decades: whole ones lose the valley long before the
-misfit shows it. At each stage the readings' derivatives H (one adjoint run each) give the Gauss-Newton inverse Hessian,
-where L-BFGS starts:
+Readings are nearly exact, so J is a narrow valley, and through chaotic flow a winding one with many dead ends. So there
+are two starts: all readings at once with a large sigma, and a window that grows frame by frame (quasi-static: Pires,
+Vautard and Talagrand, Tellus A, 1996); the one of less J a few stages later goes on. Sigma falls by half decades: whole
+ones lose the valley long before the misfit shows it. At each stage the readings' derivatives H (one adjoint run each)
+give the Gauss-Newton inverse Hessian, where L-BFGS starts:
 
     (1 + H^T H)^-1 = 1 - H^T (1 + H H^T)^-1 H,    H = d reading / d x / sigma.
 
@@ -16,6 +16,7 @@ the stage before, takes no part in later ones and is not converged.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -28,6 +29,7 @@ from methods.blocks.lbfgs import minimise
 
 RUNS = 512  # adjoint runs at once
 UNFIT = 5.0  # sigmas of misfit, at which a stage has failed
+CHOICE = 3  # stages of falling sigma, after which the better of both starts goes on
 
 
 @dataclass(frozen=True)
@@ -48,30 +50,54 @@ class Fitted(NamedTuple):
 
 def assimilate(problem: Problem, law: FirstFrame, x: Tensor, level: Tensor, stages: Stages) -> Fitted:
     """From a first guess x (B, N); `level` (T,) is the spread of each frame."""
-    x, runs = x.clone(), 0.0
-    fits, converged = torch.ones(2, len(x), dtype=torch.bool, device=x.device)
-    plan = _plan(problem, level, stages)
-    for i, (window, spread) in enumerate(plan):
-        rows = fits.nonzero()[:, 0]
-        if not len(rows):
-            break
-        misfit = _Misfit(window[rows], law, spread)
-        inverse = _GaussNewton.at(x[rows], misfit, stages.adjoints, seed=i)
-        found = minimise(misfit.objective, x[rows], stages.iterations, tolerance=stages.tolerance, precondition=inverse)
-        good = misfit.size(found.x) < UNFIT
-        x[rows] = torch.where(good[:, None], found.x, x[rows]) if i else found.x
-        fits[rows], converged[rows] = good, good & found.converged
-        runs += (found.evaluations + inverse.runs) * len(rows) / len(x)
-    with torch.no_grad():
-        last = _Misfit(plan[-1][0], law, plan[-1][1])
-        return Fitted(last.first(x), runs, last.size(x), converged)
-
-
-def _plan(problem: Problem, level: Tensor, stages: Stages) -> list[tuple[Problem, Tensor]]:
-    """What each stage fits, and the spread of each of its frames: first the windows grow, then sigma falls."""
     windows, sigmas = _windows(problem), _needed(stages.sigmas, problem.noise)
-    steps = [(window, sigmas[0]) for window in windows] + [(windows[-1], sigma) for sigma in sigmas[1:]]
-    return [(w, (sigma**2 + problem.noise**2) ** 0.5 * level[: len(w.grid.times)]) for w, sigma in steps]
+    growing = [_Misfit.at(window, law, sigmas[0], level) for window in windows[:-1]]
+    falling = [_Misfit.at(windows[-1], law, sigma, level) for sigma in sigmas]
+    everyone = torch.ones(len(x), dtype=torch.bool, device=x.device)
+    start = _State(x, everyone, everyone, 0.0)
+    state = start.descend(growing + falling[:CHOICE], stages)
+    if growing:
+        state = state.better(start.descend(falling[:CHOICE], stages), falling[:CHOICE][-1])
+    state = state.descend(falling[CHOICE:], stages, seed=CHOICE)
+    with torch.no_grad():
+        return Fitted(falling[-1].first(state.x), state.runs, falling[-1].size(state.x), state.converged)
+
+
+@dataclass(frozen=True)
+class _State:
+    x: Tensor  # (B, N)
+    fits: Tensor  # (B,) bool: no stage has failed
+    converged: Tensor  # (B,) bool: and the last one ended before its iterations ran out
+    runs: float
+
+    def descend(self, misfits: Sequence[_Misfit], stages: Stages, seed: int = 0) -> _State:
+        """Through stages, without those that are lost on the way."""
+        x, fits, converged, runs = self.x.clone(), self.fits.clone(), self.converged.clone(), self.runs
+        for i, whole in enumerate(misfits):
+            rows = fits.nonzero()[:, 0]
+            if not len(rows):
+                break
+            misfit = whole[rows]
+            inverse = _GaussNewton.at(x[rows], misfit, stages.adjoints, seed + i)
+            found = minimise(
+                misfit.objective, x[rows], stages.iterations, tolerance=stages.tolerance, precondition=inverse
+            )
+            good = misfit.size(found.x) < UNFIT
+            x[rows] = torch.where(good[:, None], found.x, x[rows])
+            fits[rows], converged[rows] = good, good & found.converged
+            runs += (found.evaluations + inverse.runs) * len(rows) / len(x)
+        return _State(x, fits, converged, runs)
+
+    def better(self, other: _State, misfit: _Misfit) -> _State:
+        """Of each trajectory the state of less J."""
+        with torch.no_grad():
+            mine = misfit.objective(self.x) <= misfit.objective(other.x)
+        return _State(
+            torch.where(mine[:, None], self.x, other.x),
+            torch.where(mine, self.fits, other.fits),
+            torch.where(mine, self.converged, other.converged),
+            self.runs + other.runs,
+        )
 
 
 def _windows(problem: Problem) -> list[Problem]:
@@ -97,6 +123,14 @@ class _Misfit:
     problem: Problem
     law: FirstFrame
     spread: Tensor  # (T,)
+
+    @classmethod
+    def at(cls, problem: Problem, law: FirstFrame, sigma: float, level: Tensor) -> _Misfit:
+        frames = len(problem.grid.times)
+        return cls(problem, law, (sigma**2 + problem.noise**2) ** 0.5 * level[:frames])
+
+    def __getitem__(self, rows: Tensor) -> _Misfit:
+        return replace(self, problem=self.problem[rows])
 
     def first(self, x: Tensor) -> Tensor:
         return self.law.frame(x)[..., None].to(self.problem.values.dtype)

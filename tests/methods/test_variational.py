@@ -5,7 +5,7 @@ from benchmark.core import Problem, Run
 from methods import kriging
 from methods.blocks import variational
 from methods.blocks.gaussian.first_frame import FirstFrame
-from methods.blocks.variational import UNFIT, Stages, _factor, _windows, assimilate
+from methods.blocks.variational import UNFIT, Stages, _factor, _Misfit, _State, _windows, assimilate
 from methods.linear import Linear, Settings
 from tasks import observation as tasks
 from tests.methods import lorenz
@@ -127,6 +127,23 @@ def test_a_growing_window_finds_what_all_readings_at_once_do_not(monkeypatch):
     monkeypatch.setattr(variational, "_windows", lambda problem: [problem])
     at_once = assimilate(problem, law, guess, level, stages)
     assert grown.converged.sum() >= 6 and grown.converged.sum() >= 2 * at_once.converged.sum()
+
+
+def test_of_two_starts_each_trajectory_takes_the_one_of_less_j():
+    law, problem = first_frame(), observed()
+    misfit = _Misfit.at(problem, law, 0.01, LEVEL)
+    good, bad = white(law, 2), 5 * white(law, 2, seed=1)
+    exact = Problem(
+        torch.where(problem.mask, misfit.readings(good) * 0.01 + problem.values, 0),
+        problem.mask,
+        problem.grid,
+        problem.equation,
+    )
+    yes, no = torch.ones(2, dtype=torch.bool), torch.zeros(2, dtype=torch.bool)
+    mixed = _State(torch.stack([good[0], bad[1]]), yes, yes, 3.0)
+    other = _State(torch.stack([bad[0], good[1]]), no, no, 4.0)
+    chosen = mixed.better(other, _Misfit.at(exact, law, 0.01, LEVEL))
+    assert torch.equal(chosen.x, good) and chosen.fits.tolist() == [True, False] and chosen.runs == 7
 
 
 def test_windows_end_at_frames_with_readings():
