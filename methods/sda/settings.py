@@ -57,6 +57,7 @@ LAPTOP = Settings(
     SMALL,
     target="velocity",
     steps=32,
+    limit=2.0,
     symmetries=True,
     training=Training(
         steps=11_000,
@@ -72,6 +73,7 @@ SMOKE = replace(  # so little training that few steps without corrections serve 
     steps=4,
     corrections=0,
     gamma=0.3,
+    limit=float("inf"),
     symmetries=False,
     training=Training(
         steps=300,
