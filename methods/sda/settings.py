@@ -56,7 +56,7 @@ SMALL = Architecture(32, (1, 2, 2), 1, attention=(), groups=8, dropout=0.0, padd
 LAPTOP = Settings(
     SMALL,
     target="velocity",
-    steps=32,
+    steps=64,
     limit=2.0,
     symmetries=True,
     training=Training(
