@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from benchmark.core import Dataset, Problem, Task, TrajectorySet
 from methods.blocks.conditioning import Shape
+from methods.blocks.diffusion.edm import append_dims
 from methods.blocks.diffusion.variance_preserving import Predict, cosine, noise_of, sample, target_of
 from methods.blocks.learned import Learned
 from methods.blocks.networks.unet import Architecture, UNet
@@ -29,6 +30,7 @@ from methods.blocks.training.examples import Clip, Clips
 from methods.sda.settings import LAPTOP, SMOKE, Settings
 
 CLOCK = 1000.0  # times t: what the network embeds
+TINY = 1e-30  # a misfit of nothing at all
 
 
 class WindowNet(nn.Module):
@@ -50,7 +52,7 @@ class SDA(Learned):
     scope = "dataset"
     source = "Rozet and Louppe, Score-based data assimilation, NeurIPS 2023"
     profiles = {"smoke": SMOKE, "laptop": LAPTOP, "paper": Settings()}
-    sampling_settings = ("steps", "corrections", "tau", "gamma", "std")
+    sampling_settings = ("steps", "corrections", "tau", "gamma", "std", "limit")
     autocast = False  # the estimate's gradient guides it
 
     def remark(self, task: Task, dataset: Dataset) -> str | None:
@@ -91,19 +93,24 @@ class SDA(Learned):
         return self.normaliser_.decode(x * SIGMA_DATA)
 
     def guided(self, problem: Problem) -> Predict:
-        """eps - sigma grad log p(y | x_t), of videos (B, T, H, W, C)."""
+        """eps - sigma grad log p(y | x_t), of videos (B, T, H, W, C).
+
+        Few steps overshoot where the estimate follows x closely, and then without bound: `limit` is the most that eps,
+        times sigma, may move the readings' estimate over its misfit.
+        """
         s, prior, mask = self.settings, self.prior(problem), problem.mask
         y = self.normaliser_.encode_seen(problem.values, mask) / SIGMA_DATA
 
         def predict(x: Tensor, t: Tensor) -> Tensor:
             mu, sigma = cosine(t, x)
-            variance = s.std**2 + problem.noise**2 + s.gamma * (sigma / mu) ** 2
             with torch.enable_grad():
                 x = x.detach().requires_grad_()
                 eps = prior(x, t)
                 error = torch.where(mask, y - (x - sigma * eps) / mu, 0)
-                (gradient,) = torch.autograd.grad((error.square() / (2 * variance)).sum(), x)
-            return eps.detach() + sigma * gradient
+                (gradient,) = torch.autograd.grad(error.square().sum() / 2, x)
+            gain = append_dims(square(gradient) / square(error.detach()).clamp(min=TINY), x)
+            variance = s.std**2 + problem.noise**2 + s.gamma * (sigma / mu) ** 2
+            return eps.detach() + sigma * gradient / variance.clamp(min=sigma**2 * gain / s.limit)
 
         return predict
 
@@ -124,3 +131,8 @@ class SDA(Learned):
         """Of windows."""
         s = self.settings
         return s.steps * (1 + s.corrections) * (len(problem.grid.times) - self.window(self.shape_) + 1)
+
+
+def square(x: Tensor) -> Tensor:
+    """The sum of squares of each video, (B,)."""
+    return x.square().flatten(1).sum(1)

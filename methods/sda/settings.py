@@ -26,6 +26,7 @@ class Settings:
     tau: float = 0.5  # size of a correction
     gamma: float = 1e-2  # how much an early estimate is mistrusted
     std: float = 0.05  # s, beside the noise of the sensors; a field has 1
+    limit: float = float("inf")  # ours: how far eps may move the estimate of the readings, over their misfit
     training: Training = Training(
         steps=105_000,
         batch=32,
@@ -44,15 +45,19 @@ class Settings:
                 "sda: expected order and steps of 1 or more, corrections >= 0, got "
                 f"{self.order}, {self.steps} and {self.corrections}"
             )
-        if min(self.tau, self.gamma, self.std) <= 0:
-            raise ValueError(f"sda: expected tau, gamma and std above 0, got {self.tau}, {self.gamma} and {self.std}")
+        if min(self.tau, self.gamma, self.std, self.limit) <= 0:
+            raise ValueError(
+                "sda: expected tau, gamma, std and limit above 0, got "
+                f"{self.tau}, {self.gamma}, {self.std} and {self.limit}"
+            )
 
 
 SMALL = Architecture(32, (1, 2, 2), 1, attention=(), groups=8, dropout=0.0, padding="circular", patch=2)
 LAPTOP = Settings(
     SMALL,
     target="velocity",
-    steps=32,
+    steps=64,
+    limit=2.0,
     symmetries=True,
     training=Training(
         steps=11_000,
@@ -68,6 +73,7 @@ SMOKE = replace(  # so little training that few steps without corrections serve 
     steps=4,
     corrections=0,
     gamma=0.3,
+    limit=float("inf"),
     symmetries=False,
     training=Training(
         steps=300,

@@ -130,6 +130,19 @@ def test_the_gradient_is_that_of_the_likelihood_through_the_network(noise):
     assert float((guide * towards).sum()) == pytest.approx(expected, rel=0.02, abs=1e-3)
 
 
+def test_the_limit_is_how_far_the_estimate_moves():
+    """Of frames N(0, 1), each by itself, the estimate is mu x: sigma times the guide moves it by mu sigma."""
+    seen, limit = problem(tasks.CONT_3, 2, 3), 0.3
+    x, t = torch.randn(seen.values.shape), torch.tensor([0.4])
+    mu, sigma = cosine(t, x)
+    for gamma, moves in ((1e-6, limit), (10.0, mu**2 / (10 / mu**2 + 0.01 / sigma**2))):
+        method = restored(target="noise", gamma=gamma, std=0.1 if gamma > 1 else 1e-6, limit=limit)
+        method.net_ = Gaussian(torch.eye(3))
+        misfit = method.normaliser_.encode(seen.values) / SIGMA_DATA - mu * x
+        moved = -mu * sigma * (method.guided(seen)(x, t) - method.prior(seen)(x, t).detach())
+        torch.testing.assert_close(moved[seen.mask], (moves * misfit)[seen.mask], rtol=1e-3, atol=1e-4)
+
+
 def test_without_sensors_it_samples_the_prior():
     method, seen = restored(), problem()
     blind = replace(seen, mask=torch.zeros_like(seen.mask))
@@ -176,6 +189,7 @@ def test_it_says_how_it_samples():
         ({"gamma": 0.0}, "gamma"),
         ({"std": -0.1}, "std"),
         ({"tau": 0.0}, "tau"),
+        ({"limit": 0.0}, "limit"),
     ],
 )
 def test_wrong_settings_are_refused(changes, message):
