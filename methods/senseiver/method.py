@@ -51,26 +51,28 @@ class Settings(RegressionSettings):
 
 
 LAPTOP = Settings(
-    architecture=Architecture(latents=64, width=64, query=64),
+    architecture=Architecture(bands=4, finest=0.25, latents=64, width=64, query=64),
     sensors=1024,
     queries=1024,
     training=Training(
         steps=3500,
         batch=8,
-        optimiser=Optimiser(lr=2e-3, betas=(0.9, 0.99), weight_decay=0.0, schedule="cosine", warmup=100),
+        optimiser=Optimiser(
+            "muon", lr=1e-2, rest=0.2, betas=(0.9, 0.99), weight_decay=0.0, schedule="cosine", warmup=100
+        ),
         ema=0.99,
     ),
     symmetries=True,
 )
 SMOKE = replace(
     LAPTOP,
-    architecture=Architecture(bands=8, token=32, latents=16, width=32, depth=1, query=32),
+    architecture=Architecture(bands=4, finest=0.5, token=32, latents=16, width=32, depth=1, query=32),
     queries=256,
     symmetries=False,
     training=Training(
         steps=100,
         batch=8,
-        optimiser=Optimiser(lr=5e-3, betas=(0.9, 0.99), weight_decay=0.0, schedule="cosine", warmup=10),
+        optimiser=Optimiser("muon", lr=2e-2, rest=0.2, weight_decay=0.0, schedule="cosine", warmup=10),
         ema=0.0,
         validations=2,
     ),
@@ -134,7 +136,8 @@ class Senseiver(Learned):
     def places(self, problem: Problem, sites: Tensor) -> Tensor:
         """What is known of sites (B, n), numbered along T, H and W: (B, n, K)."""
         fields = self.fields(problem.static, problem.values).flatten(1, 2)  # (B, H W, K)
-        wave = positions(sites, self.shape_.video, self.settings.architecture.bands)
+        a = self.settings.architecture
+        wave = positions(sites, self.shape_.video, a.bands, a.finest)
         return torch.cat([at(fields, sites % fields.shape[1]), wave.to(fields)], -1)
 
     def guess(self, problem: Problem) -> Tensor:

@@ -4,8 +4,8 @@
     encoder    latents through the layers, which all look at the tokens; those after the first share their weights
     decoder    q <- W [position, learned vector],  q through a layer that looks at the latents,  u = W' q
 
-A position is known by sin and cos of pi f x, with x in [-1, 1) along each axis and bands f from 1 to half the number of
-points.
+A position is known by sin and cos of pi f x, with x in [-1, 1) along each axis and bands f from 1 to (a share of) half
+the number of points.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ class Architecture:
     """Defaults: the authors' code; latents as in their largest example."""
 
     bands: int = 32  # of each axis
+    finest: float = 1.0  # ours; the highest band over half the number of points
     token: int = 64  # width of a sensor's token
     latents: int = 256
     width: int = 32  # of a latent
@@ -119,19 +120,19 @@ class Layer(nn.Module):
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
 
-def positions(sites: Tensor, video: Triple, bands: int) -> Tensor:
+def positions(sites: Tensor, video: Triple, bands: int, finest: float = 1.0) -> Tensor:
     """Of sites numbered along T, H and W: (...) -> (..., 6 bands)."""
     places = torch.unravel_index(sites, video)
-    parts = [waves(n, bands).to(sites.device)[k] for n, k in zip(video, places, strict=True)]
+    parts = [waves(n, bands, finest).to(sites.device)[k] for n, k in zip(video, places, strict=True)]
     return torch.cat(parts, -1)
 
 
 @table
-def waves(points: int, bands: int) -> Tensor:
+def waves(points: int, bands: int, finest: float) -> Tensor:
     """sin and cos of pi f x at x = 2 k / n - 1, k = 0 .. n - 1: (n, 2 bands).
 
     Without its end the axis has no two points alike, not even if there are two, as in a steady problem.
     """
     x = 2 * torch.arange(points) / points - 1
-    angles = torch.pi * x[:, None] * torch.linspace(1, max(1, points / 2), bands)
+    angles = torch.pi * x[:, None] * torch.linspace(1, max(1, finest * points / 2), bands)
     return torch.cat([angles.sin(), angles.cos()], -1)

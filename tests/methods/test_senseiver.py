@@ -49,7 +49,7 @@ def test_it_serves_all_tasks_with_one_evaluation_a_window(task):
     torch.testing.assert_close(method.predict(seen[:2], 0).u, answer[:, :2], rtol=1e-4, atol=1e-5)
     restored = Senseiver(QUICK).restore(method.state(), data("train"))
     assert torch.equal(restored.predict(seen, 0).u, answer)
-    assert method.cost() == {"parameters": count(method.net_), "steps": 6}
+    assert method.cost()["parameters"] == count(method.net_) and method.cost()["steps"] == 6
 
 
 # -- the network
@@ -114,11 +114,12 @@ def test_all_weights_learn():
 
 
 def test_waves_have_the_bands_and_places_of_the_source():
-    table = waves(16, 15)
+    table = waves(16, 15, 1.0)
     assert table.shape == (16, 30)
     x = -1 + 2 * torch.arange(16) / 16
     torch.testing.assert_close(table[:, 0], (torch.pi * x).sin())  # band 1: once around the domain
     torch.testing.assert_close(table[:, 29], (torch.pi * 8 * x).cos())  # band n / 2: the grid's highest
+    torch.testing.assert_close(waves(16, 3, 0.375)[:, 1:3], (torch.pi * x[:, None] * torch.tensor([2.0, 3.0])).sin())
 
 
 @pytest.mark.parametrize("video", [(2, 8, 8), (4, 16, 12)])
@@ -128,7 +129,7 @@ def test_no_two_sites_have_the_same_position(video):
     assert code.shape == (total, 48)
     assert torch.cdist(code, code).fill_diagonal_(1.0).min() > 0.1
     last = torch.tensor([total - 1])
-    expected = torch.cat([waves(n, 8)[-1] for n in video])
+    expected = torch.cat([waves(n, 8, 1.0)[-1] for n in video])
     assert torch.equal(positions(last, video, 8)[0], expected)
 
 
