@@ -26,7 +26,7 @@ from methods.blocks.training.loop import Stage
 from methods.diffusionpde.prior import Pair, Pairs, make_net
 from methods.diffusionpde.settings import LAPTOP, SMOKE, Settings
 from methods.diffusionpde.terms import Seen, divergence, observation, physics, residual_size
-from methods.diffusionpde.weights import Weights, weights_for
+from methods.diffusionpde.weights import Weights, convert, weights_for
 
 ADJACENT, ENDS = 0, 1  # labels
 
@@ -45,6 +45,7 @@ class DiffusionPDE(Learned):
 
     scope = "dataset"
     uses_equation = True
+    version = 2
     source = "Huang et al., DiffusionPDE: Generative PDE-Solving Under Partial Observation, NeurIPS 2024"
     profiles = {"smoke": SMOKE, "laptop": LAPTOP, "paper": Settings()}
     sampling_settings = (*SAMPLING, "guidance", "table", "observation", "full", "physics", "far", "score")
@@ -155,17 +156,11 @@ class DiffusionPDE(Learned):
 
     def weights(self, equation: str, grid: Grid) -> Weights:
         """In normalised units, with the factors of the settings."""
-        s, w = self.settings, weights_for(self.settings.table, equation)
-        first = second = pde = 1.0
-        if w.physical:
-            units = (self.normaliser_.std / SIGMA_DATA).flatten(1).mean(1).tolist()  # (1,) or, of two fields, (2,)
-            first, second, pde = units[0], units[-1], float(self.residual_size_)
-            if s.guidance.loss == "mean_square":
-                first, second, pde = first**2, second**2, pde**2
-            else:
-                pde /= grid.shape[0] * grid.shape[1]
-        seen, law = s.observation, s.physics
-        return Weights(first * seen * w.first, second * seen * w.second, pde * law * w.pde, physical=False)
+        s = self.settings
+        units = (self.normaliser_.std / SIGMA_DATA).flatten(1).mean(1).tolist()  # (1,) or, of two fields, (2,)
+        size, cells = float(self.residual_size_), grid.shape[0] * grid.shape[1]
+        w = convert(weights_for(s.table, equation), (units[0], units[-1]), size, cells, s.guidance.loss)
+        return Weights(s.observation * w.first, s.observation * w.second, s.physics * w.pde)
 
     def frames(self, problem: Problem) -> tuple[int, ...] | None:
         """Of first and last frame the one that was not observed, unless all are to be scored."""
