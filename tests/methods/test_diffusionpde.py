@@ -216,6 +216,16 @@ def test_the_residual_of_true_pairs_is_small_and_has_a_gradient(name):
     assert gradient.isfinite().all() and gradient.abs().sum() > 0
 
 
+def test_the_size_of_residuals_is_that_of_the_whole_set():
+    """Neighbours may be clips of one run: the first ones of a large set say little of the others."""
+    train = smoke("navier_stokes")[1]
+    louder = torch.linspace(1, 9, len(train)).reshape(-1, 1, 1, 1, 1)
+    uneven = replace(train, u=train.u * louder)
+    few, all_of_them = residual_size(uneven, 2, at_most=len(train) // 2), residual_size(uneven, 2, at_most=len(train))
+    assert few == pytest.approx(all_of_them, rel=0.1)
+    assert residual_size(uneven[: len(train) // 2], 2) < 0.7 * all_of_them
+
+
 def test_the_equation_counts_for_near_pairs_of_first_order_only():
     def count(name, task_name, **changes):
         method = DiffusionPDE(replace(QUICK, physics=1.0, **changes))
