@@ -21,6 +21,7 @@ from methods.blocks.diffusion.edm import SAMPLING, Denoise, Denoiser, denoising_
 from methods.blocks.diffusion.guidance import Term, sample_guided
 from methods.blocks.learned import Learned
 from methods.blocks.normaliser import SIGMA_DATA
+from methods.blocks.pieces import in_pieces
 from methods.blocks.training.batches import draw_noise
 from methods.blocks.training.loop import Stage
 from methods.diffusionpde.prior import Pair, Pairs, make_net
@@ -49,6 +50,7 @@ class DiffusionPDE(Learned):
     source = "Huang et al., DiffusionPDE: Generative PDE-Solving Under Partial Observation, NeurIPS 2024"
     profiles = {"smoke": SMOKE, "laptop": LAPTOP, "paper": Settings()}
     sampling_settings = (*SAMPLING, "guidance", "table", "observation", "full", "physics", "far", "score")
+    memory_settings = (*Learned.memory_settings, "inputs")
     autocast = False  # gradients of small differences guide it
 
     net_: nn.ModuleDict
@@ -129,10 +131,14 @@ class DiffusionPDE(Learned):
         net = Denoiser(self.net_["pair"], self.settings.edm)
 
         def denoise(x: Tensor, sigma: Tensor) -> Tensor:
-            return net(x, sigma, labels, fields)
+            return self.estimate(net, sigma, x, labels, fields)
 
         terms = self.pair_terms(seen, label == ENDS, problem, physical)
         return Plan((repeats, *seen.mask.shape[1:]), denoise, terms)
+
+    def estimate(self, net: nn.Module, sigma: Tensor, *inputs: Tensor) -> Tensor:
+        """D(x, sigma) of pairs and what goes with them, so many pairs at a time that memory allows it."""
+        return in_pieces(lambda x, *known: net(x, sigma, *known), self.settings.inputs, *inputs)
 
     def assemble(self, u: Tensor, problem: Problem) -> Tensor:
         """What was sampled, in physical units (B n, ...) -> (B, T, H, W, C)."""

@@ -43,6 +43,7 @@ class Settings:
     score: Literal["end_frame", "all"] = "end_frame"  # open: forward and inverse tasks are scored on that frame alone
     validation: int = 256  # open; pairs of `valid`, each with a fixed noise
     chunk: int = 32  # trajectories sampled at once
+    inputs: int = 4  # pairs whose activations are held at once, 1.7 GB each
 
     def __post_init__(self) -> None:
         losses = {"code": "norm", "paper": "mean_square"}
@@ -68,6 +69,7 @@ LAPTOP = Settings(  # the source's guidance in a twentieth of its steps; weights
     table="laptop",
     full=0.3,
     far="none",
+    inputs=512,  # 2.4 MB each
 )
 SOLVE = Guidance("solve", late=1.0, iterations=4)  # for a handful of steps
 SMOKE = (

@@ -92,6 +92,14 @@ def test_a_prediction_does_not_depend_on_what_else_is_predicted(guidance):
     assert not torch.allclose(method.predict(given[:1], 6).u[0], u[0, :1])
 
 
+@pytest.mark.parametrize("guidance", [QUICK.guidance, Guidance()])
+def test_a_prediction_does_not_depend_on_how_many_pairs_are_in_memory(guidance):
+    settings, given = replace(QUICK, guidance=guidance), problem("navier_stokes", "cont_3")
+    state, train = untrained("navier_stokes").state(), smoke("navier_stokes")[1]
+    few, many = (DiffusionPDE(replace(settings, inputs=n)).restore(state, train).predict(given, 0).u for n in (3, 512))
+    torch.testing.assert_close(few, many, rtol=1e-4, atol=1e-4)
+
+
 def test_it_can_be_stored():
     method, given = untrained("wave_layer"), problem("wave_layer", "cont_3")
     restored = DiffusionPDE(QUICK).restore(method.state(), smoke("wave_layer")[1])
