@@ -9,7 +9,7 @@ the trajectory pair by pair; a steady problem is one pair. `README.md` says what
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -97,14 +97,20 @@ class DiffusionPDE(Learned):
         edm, x = self.settings.edm, self.normaliser_.encode(batch.u)
         fields = self.fields(batch.static, x)
         sigma = noise_levels(edm, len(x), draws)
-        noise = torch.randn(x.shape, generator=draws, device=draws.device)
+        noise = self.noise(x.shape, lambda shape: torch.randn(shape, generator=draws, device=draws.device))
         return denoising_loss(edm, lambda x, sigma: network(x, sigma, batch.label, fields), x, sigma, noise)
+
+    def noise(self, shape: Sequence[int], white: Callable[[Sequence[int]], Tensor]) -> Tensor:
+        """Of unit variance; a variant may make another than white noise."""
+        return white(shape)
 
     # -- predicting
 
     def answer(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
-        edm, plan = self.settings.edm, self.plan(problem)
-        x = edm.sigma_max * draw_noise(plan.shape, generators, problem.values.device).flatten(0, 1)  # (B n, ...)
+        edm, plan, device = self.settings.edm, self.plan(problem), problem.values.device
+        shape = len(generators), *plan.shape
+        noise = self.noise(shape, lambda shape: draw_noise(shape[1:], generators, device))
+        x = edm.sigma_max * noise.flatten(0, 1)  # (B n, ...)
         x = sample_guided(plan.denoise, x, karras_sigmas(edm), plan.terms, self.settings.guidance, edm.sampler)
         return self.assemble(self.normaliser_.decode(x), problem)
 
@@ -146,19 +152,22 @@ class DiffusionPDE(Learned):
         return join_pairs(u.unflatten(0, (-1, len(pairs))), pairs, problem.grid)
 
     def pair_terms(self, seen: Seen, far: bool, problem: Problem, static: Tensor | None) -> list[Term]:
-        s, equation = self.settings, problem.equation
-        w, late = self.weights(equation.name, problem.grid), s.guidance.late
-        terms = [
-            observation(seen, frame, z, late, s.full)
-            for frame, z in ((slice(0, 1), w.first), (slice(1, 2), w.second))
-            if seen.mask[:, frame].any()
-        ]
+        w = self.weights(problem.equation.name, problem.grid)
+        return [*self.sensor_terms(seen, w), *self.equation_terms(far, problem, static, w)]
+
+    def sensor_terms(self, seen: Seen, w: Weights) -> list[Term]:
+        s, frames = self.settings, ((slice(0, 1), w.first), (slice(1, 2), w.second))
+        observed = [(frame, z) for frame, z in frames if seen.mask[:, frame].any()]
+        return [observation(seen, frame, z, s.guidance.late, s.full) for frame, z in observed]
+
+    def equation_terms(self, far: bool, problem: Problem, static: Tensor | None, w: Weights) -> list[Term]:
+        """One, or none where the residual means nothing."""
+        s, equation, size = self.settings, problem.equation, float(self.residual_size_)
         if not far and (s.pairs == "disjoint" or equation.time_order == 0) and equation.time_order < 2:
-            grid = problem.grid.first(2)
-            terms.append(physics(equation, self.normaliser_, static, grid, float(self.residual_size_), w.pde))
-        elif far and s.far == "divergence" and equation.name == "navier_stokes":
-            terms.append(divergence(self.normaliser_, problem.grid, float(self.residual_size_), w.pde))
-        return terms
+            return [physics(equation, self.normaliser_, static, problem.grid.first(2), size, w.pde)]
+        if far and s.far == "divergence" and equation.name == "navier_stokes":
+            return [divergence(self.normaliser_, problem.grid, size, w.pde)]
+        return []
 
     def weights(self, equation: str, grid: Grid) -> Weights:
         """In normalised units, with the factors of the settings."""
