@@ -20,6 +20,7 @@ METHODS = {
     "pinn": "methods.pinn.method:PINN",
     "diffusionpde": "methods.diffusionpde.method:DiffusionPDE",
     "diffusionpde_ext": "methods.diffusionpde.ext:DiffusionPDEExt",
+    "fundps": "methods.fundps.method:FunDPS",
     "shu": "methods.shu.method:Shu",
     "zhuang": "methods.zhuang.method:Zhuang",
     "eci": "methods.eci:ECI",

@@ -14,7 +14,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
-from benchmark.core import Dataset, Method, Prediction, Problem, Run, Task, TrajectorySet
+from benchmark.core import Dataset, Memory, Method, Prediction, Problem, Run, Task, TrajectorySet
 from methods import pino
 from methods.blocks.regression import relative_error
 from methods.blocks.residual import refine_in_chunks
@@ -90,6 +90,9 @@ class PINORefined(Method):
 
     def parameters(self, task: Task, dataset: Dataset) -> int | None:
         return self.pino.parameters(task, dataset)
+
+    def memory(self, task: Task, tasks: Sequence[Task], dataset: Dataset, videos: int) -> Memory:
+        return self.pino.memory(task, tasks, dataset, videos)
 
     def cost(self) -> dict[str, float]:
         return self.pino.cost()

@@ -25,7 +25,7 @@ EXAMPLES = """  python -m benchmark run --method kriging --task cont_3
   python -m benchmark run --method fno --task cont_3 --set architecture.width=64 --name wide
   python -m benchmark run --suite continuous --dry-run
 """
-PLAN_HEADER = ("method", "task", "dataset", "profile", "seed", "state", "time", "reason")
+PLAN_HEADER = ("method", "task", "dataset", "profile", "seed", "state", "time", "memory MB", "reason")
 RECORD_HEADER = ("method", "task", "dataset", "seed", "rel_l2 %", "95 %", "fit s", "predict s", "state")
 
 
@@ -89,7 +89,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from benchmark.planning.plan import plan
 
     requests = make_requests(arguments)
-    planned = {variant: plan(request) for variant, request in requests.items()}
+    planned = {variant: plan(request, count_memory=arguments.dry_run) for variant, request in requests.items()}
     if arguments.dry_run:
         return show_plan(planned, arguments.json)
     from benchmark.cli.live import Live
@@ -193,10 +193,11 @@ def show_plan(planned: dict[str, list[Any]], as_json: bool) -> int:
 
     table = []
     for variant, p in cells:
-        time = _seconds(p.estimate.seconds) if p.action == "run" else "-"
+        runs = p.action == "run"
+        time, memory = (_seconds(p.estimate.seconds), f"{p.estimate.memory_mb:.0f}") if runs else ("-", "-")
         state = f"{p.state}, {stored(p.stored)}" if p.stored else p.state
         cell = (p.cell.label, p.cell.task, p.cell.dataset, p.cell.profile, p.cell.seed)
-        table.append([*_named(variant), *cell, state, time, p.reason[:70]])
+        table.append([*_named(variant), *cell, state, time, memory, p.reason[:70]])
     print(tabulate(table, _header(planned, PLAN_HEADER)))
     unknown = f" (+ {total['unknown_seconds']} cells of unknown length)" if total["unknown_seconds"] else ""
     print(f"\n{total['to_run']} of {total['cells']} cells to run: about {_seconds(total['seconds'])}{unknown}, "

@@ -31,6 +31,14 @@ class Run:
     progress: Callable[[str, float], None] = lambda message, fraction: None
 
 
+@dataclass(frozen=True)
+class Memory:
+    """Bytes that a fit and a prediction take at most, beside those of any process."""
+
+    fit: float
+    predict: float
+
+
 class Method(ABC):
     """fit, predict, and a word on what it cannot do.
 
@@ -98,6 +106,10 @@ class Method(ABC):
     def parameters(self, task: Task, dataset: Dataset) -> int | None:
         """Numbers to learn, counted before any fit; None: known after one."""
         return 0 if self.kind == "reference" else None
+
+    def memory(self, task: Task, tasks: Sequence[Task], dataset: Dataset, videos: int) -> Memory | None:
+        """Of a fit for `tasks` and of `videos` predicted for `task`, counted before any fit; None: not known."""
+        return None
 
     def cost(self) -> dict[str, float]:
         """What the last fit took, as far as the method knows: `parameters`, `steps`."""

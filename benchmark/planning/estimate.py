@@ -2,7 +2,11 @@
 
 Nearest first: this cell's own record, then the same task with another seed, then other tasks of the dataset. Without
 any, it is what the profile allows for a fit of its scope on one quiet core (`python -m benchmark budget` measures it),
-which leaves the prediction out. Memory has a lower bound in the test set and its prediction.
+which leaves the prediction out.
+
+Memory without a record is what the method counts of itself (`Method.memory`), with the test set, its prediction and the
+process. Counting runs networks without their arithmetic and takes a second or more, so it is done where it is asked for
+and once for all tasks that show alike much; otherwise, and where a method cannot say, there is a lower bound.
 """
 
 from __future__ import annotations
@@ -11,10 +15,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmark.core import Split
+from benchmark.core import Memory, Split
 from benchmark.planning.request import Request
 from benchmark.planning.resolve import Resolved, is_fitted
-from benchmark.records.cell import Cell
+from benchmark.records.cell import Cell, digest, plain
 from benchmark.records.files import read_record
 from benchmark.records.record import Record, RecordError
 
@@ -24,6 +28,9 @@ BUDGET = {  # seconds of a fit, by profile and scope; `paper` has none
     "laptop": dict(zip(SCOPES, (300.0, 900.0, 300.0), strict=True)),
 }
 BYTES = 4  # float32
+PROCESS_MB = 400.0  # of Python, torch and what they import
+
+_COUNTED: dict[str, Memory | None] = {}
 
 
 @dataclass(frozen=True)
@@ -37,7 +44,9 @@ class Estimate:
 NOTHING = Estimate(0.0, 0.0, 0.0, "nothing to do")
 
 
-def estimate(cell: Resolved, request: Request, to_generate: Iterable[Split], fit_counted: bool) -> Estimate:
+def estimate(
+    cell: Resolved, request: Request, to_generate: Iterable[Split], fit_counted: bool, count_memory: bool = False
+) -> Estimate:
     """`to_generate`: splits that this cell will make; `fit_counted`: an earlier cell makes the fit that it uses."""
     trajectories = cell.identity["evaluation"]["trajectories"]
     resolution, samples = cell.dataset.sizes.resolution, cell.identity["evaluation"]["samples"]
@@ -47,13 +56,28 @@ def estimate(cell: Resolved, request: Request, to_generate: Iterable[Split], fit
     record = _nearest_record(cell.cell, request.results)
     if record is None:
         seconds, basis = _declared(cell, request, has_fit)
-        return Estimate(seconds, video_mb * (samples + 3), disk, basis)
+        own = method_memory(cell, trajectories * samples) if count_memory else None
+        memory = 0.0 if own is None else PROCESS_MB + max(own.fit, own.predict) / 2**20
+        return Estimate(seconds, memory + video_mb * (samples + 3), disk, basis)
     cost = record.cost
     longer = 1.0 if record.cell.variant == cell.cell.variant else request.budget  # a record of the plain budget
     seconds = cost["predict_seconds"] * trajectories * samples * (longer if cell.method.scope == "instance" else 1.0)
     disk += 0.0 if has_fit else cost.get("parameters", 0) * BYTES / 2**20
     seconds += 0.0 if has_fit else longer * cost["fit_seconds"]
     return Estimate(seconds, max(cost["peak_memory_mb"], video_mb), disk, f"the record of {record.cell}")
+
+
+def method_memory(cell: Resolved, videos: int) -> Memory | None:
+    """None: the method cannot say, or fails at it, which is no reason not to plan."""
+    task = cell.task
+    key = digest([cell.cell.method, cell.cell.dataset, plain(cell.settings), plain(cell.dataset.settings),
+                  task.family == "continuous", task.is_sparse, videos])  # fmt: skip
+    if key not in _COUNTED:
+        try:
+            _COUNTED[key] = cell.method(cell.settings).memory(task, cell.tasks, cell.dataset, videos)
+        except Exception:  # whatever a stranger's network does with tensors that have no numbers
+            _COUNTED[key] = None
+    return _COUNTED[key]
 
 
 def _declared(cell: Resolved, request: Request, has_fit: bool) -> tuple[float | None, str]:

@@ -19,8 +19,9 @@ from typing import Any, ClassVar, Self
 import torch
 from torch import Tensor, nn
 
-from benchmark.core import Dataset, Method, Prediction, Problem, Run, Task, TrajectorySet
+from benchmark.core import Dataset, Memory, Method, Prediction, Problem, Run, Task, TrajectorySet
 from methods.blocks.conditioning import ObservedFrames, Shape, known_fields
+from methods.blocks.memory import memory_of
 from methods.blocks.normaliser import Normaliser
 from methods.blocks.roll_out import keep_observed, roll_out, windows
 from methods.blocks.training.batches import Stream, generator
@@ -185,6 +186,9 @@ class Learned(Method):
         shape = Shape.planned(task, dataset, self.settings.coordinates)
         with torch.device("meta"):
             return count(self.network(shape))
+
+    def memory(self, task: Task, tasks: Sequence[Task], dataset: Dataset, videos: int) -> Memory:
+        return memory_of(self, task, tasks, dataset, videos)
 
     def cost(self) -> dict[str, float]:
         counted = {"fit_flop": int(self.flop_.sum())} if self.flop_.all() else {}

@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 
 from benchmark.core import TrajectorySet
+from methods.blocks.statistics import pieces
 
 SIGMA_DATA = 0.5
-PIECE = 16  # trajectories read at once
 
 
 @dataclass(frozen=True)
@@ -29,15 +29,10 @@ class Normaliser:
 
     @classmethod
     def fit(cls, train: TrajectorySet, at_most: int = 4096) -> Self:
-        """From `at_most` trajectories, evenly spaced in the set and read a few at a time."""
-        if not len(train):
-            raise ValueError("train: expected one trajectory or more, got none")
-        total = min(at_most, len(train))
-        indices = [i * len(train) // total for i in range(total)]
+        """From `at_most` trajectories, spread over the set and read a few at a time."""
         axes = (0, 2, 3) if train.equation.time_order == 0 else (0, 1, 2, 3)
         fields, static = _Moments(axes), _Moments((0, 1, 2))
-        for start in range(0, total, PIECE):
-            piece = train[indices[start : start + PIECE]]
+        for piece in pieces(train, at_most):
             fields.add(piece.u)
             static.add(piece.u.new_zeros(1, 1, 1, 0) if piece.static is None else piece.static)
         return cls(*fields.mean_and_std(), *static.mean_and_std())

@@ -85,7 +85,7 @@ class DiffusionPDEExt(DiffusionPDE):
                 index = torch.tensor(pairs.frames, device=device)  # (P, 2)
                 labels = torch.tensor(pairs.labels, device=device).repeat(len(x))
                 known = fields.repeat_interleave(len(index), 0)
-                d = Denoiser(self.net_[name], edm)(x[:, index].flatten(0, 1), sigma, labels, known)
+                d = self.estimate(Denoiser(self.net_[name], edm), sigma, x[:, index].flatten(0, 1), labels, known)
                 estimates.append(d.unflatten(0, (len(x), -1)))  # (B, P, 2, H, W, C)
             return torch.einsum("tpk,bpkhwc->bthwc", mix, torch.cat(estimates, 1))
 

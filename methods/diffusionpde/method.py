@@ -9,7 +9,7 @@ the trajectory pair by pair; a steady problem is one pair. `README.md` says what
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -21,12 +21,13 @@ from methods.blocks.diffusion.edm import SAMPLING, Denoise, Denoiser, denoising_
 from methods.blocks.diffusion.guidance import Term, sample_guided
 from methods.blocks.learned import Learned
 from methods.blocks.normaliser import SIGMA_DATA
+from methods.blocks.pieces import in_pieces
 from methods.blocks.training.batches import draw_noise
 from methods.blocks.training.loop import Stage
 from methods.diffusionpde.prior import Pair, Pairs, make_net
 from methods.diffusionpde.settings import LAPTOP, SMOKE, Settings
 from methods.diffusionpde.terms import Seen, divergence, observation, physics, residual_size
-from methods.diffusionpde.weights import Weights, weights_for
+from methods.diffusionpde.weights import Weights, convert, weights_for
 
 ADJACENT, ENDS = 0, 1  # labels
 
@@ -45,9 +46,11 @@ class DiffusionPDE(Learned):
 
     scope = "dataset"
     uses_equation = True
+    version = 2
     source = "Huang et al., DiffusionPDE: Generative PDE-Solving Under Partial Observation, NeurIPS 2024"
     profiles = {"smoke": SMOKE, "laptop": LAPTOP, "paper": Settings()}
     sampling_settings = (*SAMPLING, "guidance", "table", "observation", "full", "physics", "far", "score")
+    memory_settings = (*Learned.memory_settings, "inputs")
     autocast = False  # gradients of small differences guide it
 
     net_: nn.ModuleDict
@@ -94,14 +97,20 @@ class DiffusionPDE(Learned):
         edm, x = self.settings.edm, self.normaliser_.encode(batch.u)
         fields = self.fields(batch.static, x)
         sigma = noise_levels(edm, len(x), draws)
-        noise = torch.randn(x.shape, generator=draws, device=draws.device)
+        noise = self.noise(x.shape, lambda shape: torch.randn(shape, generator=draws, device=draws.device))
         return denoising_loss(edm, lambda x, sigma: network(x, sigma, batch.label, fields), x, sigma, noise)
+
+    def noise(self, shape: Sequence[int], white: Callable[[Sequence[int]], Tensor]) -> Tensor:
+        """Of unit variance; a variant may make another than white noise."""
+        return white(shape)
 
     # -- predicting
 
     def answer(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
-        edm, plan = self.settings.edm, self.plan(problem)
-        x = edm.sigma_max * draw_noise(plan.shape, generators, problem.values.device).flatten(0, 1)  # (B n, ...)
+        edm, plan, device = self.settings.edm, self.plan(problem), problem.values.device
+        shape = len(generators), *plan.shape
+        noise = self.noise(shape, lambda shape: draw_noise(shape[1:], generators, device))
+        x = edm.sigma_max * noise.flatten(0, 1)  # (B n, ...)
         x = sample_guided(plan.denoise, x, karras_sigmas(edm), plan.terms, self.settings.guidance, edm.sampler)
         return self.assemble(self.normaliser_.decode(x), problem)
 
@@ -128,10 +137,14 @@ class DiffusionPDE(Learned):
         net = Denoiser(self.net_["pair"], self.settings.edm)
 
         def denoise(x: Tensor, sigma: Tensor) -> Tensor:
-            return net(x, sigma, labels, fields)
+            return self.estimate(net, sigma, x, labels, fields)
 
         terms = self.pair_terms(seen, label == ENDS, problem, physical)
         return Plan((repeats, *seen.mask.shape[1:]), denoise, terms)
+
+    def estimate(self, net: nn.Module, sigma: Tensor, *inputs: Tensor) -> Tensor:
+        """D(x, sigma) of pairs and what goes with them, so many pairs at a time that memory allows it."""
+        return in_pieces(lambda x, *known: net(x, sigma, *known), self.settings.inputs, *inputs)
 
     def assemble(self, u: Tensor, problem: Problem) -> Tensor:
         """What was sampled, in physical units (B n, ...) -> (B, T, H, W, C)."""
@@ -139,33 +152,30 @@ class DiffusionPDE(Learned):
         return join_pairs(u.unflatten(0, (-1, len(pairs))), pairs, problem.grid)
 
     def pair_terms(self, seen: Seen, far: bool, problem: Problem, static: Tensor | None) -> list[Term]:
-        s, equation = self.settings, problem.equation
-        w, late = self.weights(equation.name, problem.grid), s.guidance.late
-        terms = [
-            observation(seen, frame, z, late, s.full)
-            for frame, z in ((slice(0, 1), w.first), (slice(1, 2), w.second))
-            if seen.mask[:, frame].any()
-        ]
+        w = self.weights(problem.equation.name, problem.grid)
+        return [*self.sensor_terms(seen, w), *self.equation_terms(far, problem, static, w)]
+
+    def sensor_terms(self, seen: Seen, w: Weights) -> list[Term]:
+        s, frames = self.settings, ((slice(0, 1), w.first), (slice(1, 2), w.second))
+        observed = [(frame, z) for frame, z in frames if seen.mask[:, frame].any()]
+        return [observation(seen, frame, z, s.guidance.late, s.full) for frame, z in observed]
+
+    def equation_terms(self, far: bool, problem: Problem, static: Tensor | None, w: Weights) -> list[Term]:
+        """One, or none where the residual means nothing."""
+        s, equation, size = self.settings, problem.equation, float(self.residual_size_)
         if not far and (s.pairs == "disjoint" or equation.time_order == 0) and equation.time_order < 2:
-            grid = problem.grid.first(2)
-            terms.append(physics(equation, self.normaliser_, static, grid, float(self.residual_size_), w.pde))
-        elif far and s.far == "divergence" and equation.name == "navier_stokes":
-            terms.append(divergence(self.normaliser_, problem.grid, float(self.residual_size_), w.pde))
-        return terms
+            return [physics(equation, self.normaliser_, static, problem.grid.first(2), size, w.pde)]
+        if far and s.far == "divergence" and equation.name == "navier_stokes":
+            return [divergence(self.normaliser_, problem.grid, size, w.pde)]
+        return []
 
     def weights(self, equation: str, grid: Grid) -> Weights:
         """In normalised units, with the factors of the settings."""
-        s, w = self.settings, weights_for(self.settings.table, equation)
-        first = second = pde = 1.0
-        if w.physical:
-            units = (self.normaliser_.std / SIGMA_DATA).flatten(1).mean(1).tolist()  # (1,) or, of two fields, (2,)
-            first, second, pde = units[0], units[-1], float(self.residual_size_)
-            if s.guidance.loss == "mean_square":
-                first, second, pde = first**2, second**2, pde**2
-            else:
-                pde /= grid.shape[0] * grid.shape[1]
-        seen, law = s.observation, s.physics
-        return Weights(first * seen * w.first, second * seen * w.second, pde * law * w.pde, physical=False)
+        s = self.settings
+        units = (self.normaliser_.std / SIGMA_DATA).flatten(1).mean(1).tolist()  # (1,) or, of two fields, (2,)
+        size, cells = float(self.residual_size_), grid.shape[0] * grid.shape[1]
+        w = convert(weights_for(s.table, equation), (units[0], units[-1]), size, cells, s.guidance.loss)
+        return Weights(s.observation * w.first, s.observation * w.second, s.physics * w.pde)
 
     def frames(self, problem: Problem) -> tuple[int, ...] | None:
         """Of first and last frame the one that was not observed, unless all are to be scored."""

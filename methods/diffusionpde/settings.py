@@ -16,8 +16,8 @@ Labels = Literal["onehot", "sin"]
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Defaults: DiffusionPDE's code, where it states a value."""
+class Common:
+    """What all methods with a prior over pairs have. Defaults: DiffusionPDE's code, where it states a value."""
 
     architecture: Architecture = field(default_factory=Architecture)
     label: Labels = "onehot"  # open: how a network is told which pair it sees, see `prior.py`
@@ -32,10 +32,9 @@ class Settings:
         ema=0.99917,  # a half-life of 0.05M pairs
     )
     guidance: Guidance = Guidance()
-    table: Table = "code"  # of guidance weights, see `weights.py`
-    observation: float = 1.0  # factor on its z_a and z_u
+    observation: float = 1.0  # factor on z_a and z_u
     full: float = 1.0  # further factor where a frame is seen in full; open: sources give weights for sensors only
-    physics: float = 1.0  # factor on its z_pde
+    physics: float = 1.0  # factor on z_pde
     far: Literal["none", "divergence"] = "divergence"  # the equation's stand-in for first and last frames (vorticity)
     pairs: Literal["disjoint", "leap"] = (
         "disjoint"  # open: continuous tasks by pairs (1, 2), (3, 4) .. or (1, 2), (1, 3) ..
@@ -43,6 +42,12 @@ class Settings:
     score: Literal["end_frame", "all"] = "end_frame"  # open: forward and inverse tasks are scored on that frame alone
     validation: int = 256  # open; pairs of `valid`, each with a fixed noise
     chunk: int = 32  # trajectories sampled at once
+    inputs: int = 4  # pairs whose activations are held at once, 1.7 GB each
+
+
+@dataclass(frozen=True)
+class Settings(Common):
+    table: Table = "code"  # of guidance weights, see `weights.py`
 
     def __post_init__(self) -> None:
         losses = {"code": "norm", "paper": "mean_square"}
@@ -68,6 +73,7 @@ LAPTOP = Settings(  # the source's guidance in a twentieth of its steps; weights
     table="laptop",
     full=0.3,
     far="none",
+    inputs=512,  # 2.4 MB each
 )
 SOLVE = Guidance("solve", late=1.0, iterations=4)  # for a handful of steps
 SMOKE = (

@@ -17,8 +17,7 @@ from benchmark.core import Grid, TrajectorySet
 from benchmark.core.equation import Equation
 from methods.blocks.diffusion.guidance import Term
 from methods.blocks.normaliser import Normaliser
-
-PIECE = 16  # trajectories read at once
+from methods.blocks.statistics import pieces
 
 
 @dataclass(frozen=True)
@@ -67,14 +66,14 @@ def divergence(normaliser: Normaliser, grid: Grid, scale: float, weight: float) 
 def residual_size(train: TrajectorySet, frames: int, at_most: int = 64) -> float:
     """The typical size of a cell's largest possible residual: sum of the terms' root mean squares over true fields.
 
-    Of windows of `frames` frames from the start of `at_most` trajectories; 1 where the equation needs more frames.
+    Of windows of `frames` frames from the start of `at_most` trajectories, spread over the set; 1 where the equation
+    needs more frames.
     """
     equation, grid = train.equation, train.grid.first(frames)
     if frames <= equation.time_order:
         return 1.0
     sizes = []
-    for start in range(0, min(at_most, len(train)), PIECE):
-        part = train[start : min(start + PIECE, at_most)]
+    for part in pieces(train, at_most):
         terms = equation.terms(part.u[:, :frames], part.static, grid).values()
         sizes.append(float(sum(term.square().mean().sqrt() for term in terms)))
     return sum(sizes) / len(sizes)

@@ -9,7 +9,8 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from benchmark.core import Dataset, Method, Prediction, Problem, Run, Task, TrajectorySet
+from benchmark.core import Dataset, Memory, Method, Prediction, Problem, Run, Task, TrajectorySet
+from methods.blocks.memory import Watch, fake, growing, stand_in
 from methods.blocks.roll_out import roll_out
 from methods.pinn.ansatz import make_ansatz, predicted
 from methods.pinn.features import Features
@@ -109,6 +110,21 @@ class PINN(Method):
         weights, evaluations = optimise(loss, weights, s.schedule)
         u = video(answer, weights, problem)
         return torch.where(problem.mask, problem.values, u) if s.exact else u, evaluations
+
+    def memory(self, task: Task, tasks: Sequence[Task], dataset: Dataset, videos: int) -> Memory:
+        """Of the loss at the fixed points with its gradient, and of what L-BFGS remembers."""
+        s = self.settings
+
+        def peak(count: int) -> int:
+            instances = task.observe(stand_in(dataset, count), [torch.Generator() for _ in range(count)])
+            answer = make_answer(instances, s)
+            loss = Loss(instances, answer, s.sampling, s.weight, seed=0)
+            weights = fake(start(answer.sizes, len(instances), seed=0)).requires_grad_()
+            with Watch() as watch:
+                torch.autograd.grad(loss(weights, None).sum(), weights)
+            return watch.peak + 2 * s.schedule.history * weights.nbytes
+
+        return Memory(0.0, growing(peak, min(videos, s.chunk)))
 
     def cost(self) -> dict[str, float]:
         return {"parameters": self.parameters_, "steps": 0}

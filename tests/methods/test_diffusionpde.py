@@ -9,12 +9,13 @@ import torch
 from benchmark.core import Run
 from benchmark.planning.registry import registry
 from methods.blocks.conditioning import ObservedFrames, Shape, coordinates
-from methods.blocks.diffusion.guidance import Guidance
+from methods.blocks.diffusion.edm import evaluator, heun_step
+from methods.blocks.diffusion.guidance import Guidance, Term, guided_step
 from methods.diffusionpde.method import DiffusionPDE, join_pairs
 from methods.diffusionpde.prior import PairNet, Pairs, encode_label
 from methods.diffusionpde.settings import SMOKE, Settings
 from methods.diffusionpde.terms import physics, residual_size
-from methods.diffusionpde.weights import weights_for
+from methods.diffusionpde.weights import ALIKE, ALIKE_PAPER, Weights, convert, weights_for
 from tests.methods.heat import HeatDataset
 from tests.methods.small import generators, planned, smoke
 
@@ -91,6 +92,14 @@ def test_a_prediction_does_not_depend_on_what_else_is_predicted(guidance):
     assert not torch.allclose(method.predict(given[:1], 6).u[0], u[0, :1])
 
 
+@pytest.mark.parametrize("guidance", [QUICK.guidance, Guidance()])
+def test_a_prediction_does_not_depend_on_how_many_pairs_are_in_memory(guidance):
+    settings, given = replace(QUICK, guidance=guidance), problem("navier_stokes", "cont_3")
+    state, train = untrained("navier_stokes").state(), smoke("navier_stokes")[1]
+    few, many = (DiffusionPDE(replace(settings, inputs=n)).restore(state, train).predict(given, 0).u for n in (3, 512))
+    torch.testing.assert_close(few, many, rtol=1e-4, atol=1e-4)
+
+
 def test_it_can_be_stored():
     method, given = untrained("wave_layer"), problem("wave_layer", "cont_3")
     restored = DiffusionPDE(QUICK).restore(method.state(), smoke("wave_layer")[1])
@@ -115,23 +124,92 @@ def test_batches_hold_the_pairs_they_say():
 # -- weights and residuals
 
 
-def test_the_published_weights_are_alike_in_normalised_units():
-    assert (weights_for("code", "helmholtz").first, weights_for("code", "helmholtz").second) == (0.8, 60.0)
-    assert weights_for("paper", "navier_stokes").first == 500 * weights_for("code", "navier_stokes").first
-    assert not weights_for("code", "allen_cahn").physical
+CELLS = 6  # of a field of the toy problem below
 
 
-def test_weights_are_converted_to_normalised_units():
-    method = untrained("helmholtz")
-    method = DiffusionPDE(replace(QUICK, table="code", observation=2.0, physics=1.0))
+def toy(mixing, scales, std, mean):
+    """Two fields a, u of 6 cells: their denoiser, affine, in the source's units v = (a, u) / s and in ours."""
+    s, q = (torch.tensor(pair, dtype=torch.float64).repeat_interleave(CELLS) for pair in (scales, [2 * r for r in std]))
+    draws = torch.Generator().manual_seed(0)
+    jacobian = torch.randn(2, CELLS, 2, CELLS, generator=draws, dtype=torch.float64) / CELLS
+    jacobian = (jacobian * torch.tensor(mixing, dtype=torch.float64)[:, None, :, None]).flatten(2).flatten(0, 1)
+    bias = torch.randn(2 * CELLS, generator=draws, dtype=torch.float64)
+
+    def source(v, sigma):
+        return v @ jacobian.T / (1 + sigma) + bias
+
+    def ours(x, sigma):
+        return (s * source((q * x + mean) / s, sigma) - mean) / q
+
+    return s, q, source, ours
+
+
+def residuals(u, weights):
+    """Of every second cell of a and u, and of a linear equation in both."""
+    y, (z_a, z_u, z_pde) = torch.linspace(-1, 1, 2 * CELLS, dtype=torch.float64), weights
+    seen = (u - y)[:, ::2].unflatten(1, (2, -1))
+    return [(seen[:, 0], z_a), (seen[:, 1], z_u), (u[:, 1:] - 0.5 * u[:, :-1], z_pde)]
+
+
+@pytest.mark.parametrize("loss", ["norm", "mean_square"])
+@pytest.mark.parametrize(
+    "scales, mixing, z_pde",
+    [((1.6, 1.6), ((1.0, 0.5), (0.5, 1.0)), 1.0), ((2.15, 0.028), ((1.0, 0.0), (0.0, 1.0)), 0.0)],
+)
+def test_a_guided_step_moves_a_sample_as_in_the_source(loss, scales, mixing, z_pde):
+    """From first principles: the source's step in its units and ours in ours, the same point of physical space.
+
+    Exact where both fields have the same c, or do not mix.
+    """
+    std, mean, size, sigmas = (0.24, 0.24) if scales[0] == scales[1] else (0.28, 0.004), 0.3, 7.0, (2.0, 1.0)
+    s, q, source, ours = toy(mixing, scales, std, mean)
+    v = torch.randn(3, 2 * CELLS, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+
+    def moved(denoise, x, decode, weights, over):
+        """One guided Heun step; `over`: the units in which the residuals are taken."""
+        terms = [
+            (Term(lambda x, k=k: residuals(decode(x), weights)[k][0] / over[k], 1.0, 1.0), residuals(v, weights)[k][1])
+            for k in range(3)
+        ]
+        evaluate = evaluator(denoise, torch.float64)
+        step = guided_step(heun_step, evaluate, x, *sigmas, [t for t in terms if t[1]], Guidance(loss=loss))
+        return decode(step) - decode(heun_step(evaluate, x, *sigmas))
+
+    published = Weights(0.8, 3.0, z_pde, scales=scales)
+    per_cell = (CELLS if loss == "norm" else 1) * 1.0
+    there = moved(source, v, lambda v: s * v, (0.8, 3.0, z_pde / per_cell), (1.0, 1.0, 1.0))
+    units = (2 * std[0], 2 * std[1])
+    w = convert(published, units, size, CELLS, loss)
+    x = (s * v - mean) / q
+    here = moved(ours, x, lambda x: q * x + mean, (w.first, w.second, w.pde), (*units, size))
+    assert there.abs().max() > 1e-3
+    torch.testing.assert_close(here, there, rtol=1e-9, atol=1e-12)
+
+
+def test_published_weights_are_alike_in_normalised_units():
+    """With the standard deviations of the data at profile paper."""
+    found = [
+        convert(weights_for("code", name), units, 1.0, 1, "norm")
+        for name, units in (("navier_stokes", (0.484, 0.484)), ("helmholtz", (0.556, 0.0082)))
+    ]
+    assert [w for both in found for w in (both.first, both.second)] == pytest.approx([5.3, 5.3, 6.7, 5.7], abs=0.1)
+    assert weights_for("code", "kolmogorov").first == ALIKE
+    assert weights_for("paper", "navier_stokes").first * 1.6**2 == pytest.approx(ALIKE_PAPER)
+
+
+def test_weights_have_the_factors_of_the_settings_and_the_normaliser_s_units():
+    method = DiffusionPDE(replace(QUICK, table="code", observation=2.0, physics=3.0))
     vars(method).update({k: v for k, v in vars(untrained("helmholtz")).items() if k != "settings"})
-    grid, std = smoke("helmholtz")[1].grid, method.normaliser_.std.flatten()
+    grid, std = smoke("helmholtz")[1].grid, method.normaliser_.std.flatten().tolist()
     w = method.weights("helmholtz", grid)
-    assert w.first == pytest.approx(2 * 0.8 * float(std[0]) / 0.5)
-    assert w.second == pytest.approx(2 * 60 * float(std[1]) / 0.5)
-    assert w.pde == pytest.approx(float(method.residual_size_) / 16**2)
+    assert w.first == pytest.approx(2 * 0.8 * 2.15**2 * 0.5 / std[0])
+    assert w.second == pytest.approx(2 * 60 * 0.028**2 * 0.5 / std[1])
+    size = float(method.residual_size_)
+    assert w.pde == pytest.approx(3 * size / 16**2 * 2.15 * 0.028 * 0.25 / (std[0] * std[1]))
     method.settings = replace(method.settings, guidance=Guidance(loss="mean_square"), table="paper")
-    assert method.weights("helmholtz", grid).first == pytest.approx(2 * 200 * (float(std[0]) / 0.5) ** 2)
+    assert method.weights("helmholtz", grid).first == pytest.approx(2 * 200 * 2.15**2)
+    method.settings = replace(QUICK, table="laptop")
+    assert method.weights("helmholtz", grid).first == weights_for("laptop", "helmholtz").first
 
 
 @pytest.mark.parametrize("name", ["navier_stokes", "allen_cahn", "helmholtz"])
@@ -144,6 +222,16 @@ def test_the_residual_of_true_pairs_is_small_and_has_a_gradient(name):
     x.requires_grad_()
     (gradient,) = torch.autograd.grad(term.residual(x).norm(), x)
     assert gradient.isfinite().all() and gradient.abs().sum() > 0
+
+
+def test_the_size_of_residuals_is_that_of_the_whole_set():
+    """Neighbours may be clips of one run: the first ones of a large set say little of the others."""
+    train = smoke("navier_stokes")[1]
+    louder = torch.linspace(1, 9, len(train)).reshape(-1, 1, 1, 1, 1)
+    uneven = replace(train, u=train.u * louder)
+    few, all_of_them = residual_size(uneven, 2, at_most=len(train) // 2), residual_size(uneven, 2, at_most=len(train))
+    assert few == pytest.approx(all_of_them, rel=0.1)
+    assert residual_size(uneven[: len(train) // 2], 2) < 0.7 * all_of_them
 
 
 def test_the_equation_counts_for_near_pairs_of_first_order_only():

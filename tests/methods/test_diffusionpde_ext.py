@@ -78,6 +78,12 @@ def test_it_predicts_and_can_be_stored(name, changes):
     torch.testing.assert_close(alone, prediction.u[0, :1], rtol=1e-4, atol=1e-4)
 
 
+def test_a_prediction_does_not_depend_on_how_many_pairs_are_in_memory():
+    given, many = problem("navier_stokes"), untrained("navier_stokes")
+    few = DiffusionPDEExt(replace(QUICK, inputs=5)).restore(many.state(), smoke("navier_stokes")[1])
+    torch.testing.assert_close(few.predict(given, 0).u, many.predict(given, 0).u, rtol=1e-4, atol=1e-4)
+
+
 def test_only_continuous_tasks_of_dynamic_problems():
     method, steady, dynamic = DiffusionPDEExt(QUICK), smoke("helmholtz")[0], smoke("navier_stokes")[0]
     assert "same" in (method.unsupported(KNOWN.load("tasks", "cont_3"), steady) or "")

@@ -1,5 +1,7 @@
 """Guided sampling of a Gaussian prior, whose denoiser and posterior are known."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -68,7 +70,11 @@ def test_without_terms_it_is_the_sampler_and_builds_no_graph():
 def test_weights_change_at_the_switch():
     term = Term(lambda x: x, 1.0, 0.5)
     late = Term(lambda x: x, 0.0, 2.0)
-    assert [[w for _, w in active([term, late], i, 10, 0.8)] for i in (0, 8, 9)] == [[1.0], [1.0], [0.5, 2.0]]
+    found = [[w for _, w in active([term, late], i, 10, 3.0, Guidance())] for i in (0, 8, 9)]
+    assert found == [[1.0], [1.0], [0.5, 2.0]]
+    by_sigma = Guidance(schedule="sigma")
+    found = [[w for _, w in active([term, late], 9, 10, sigma, by_sigma)] for sigma in (80.0, 1.1, 1.0, 0.1)]
+    assert found == [[1.0], [1.0], [0.5, 2.0], [0.05, 0.2]]
 
 
 def test_losses_are_those_of_each_sample():
@@ -76,6 +82,9 @@ def test_losses_are_those_of_each_sample():
     term = Term(lambda x: x, 1.0, 1.0, count=torch.tensor([2.0, 1.0]))
     assert objective(x, [(term, 2.0)]).tolist() == [10.0, 0.0]
     assert objective(x, [(term, 2.0)], "mean_square").tolist() == [25.0, 0.0]
+    assert objective(x, [(term, 2.0)], "root_mean_square").tolist() == pytest.approx([10.0 / 2**0.5, 0.0])
+    own = replace(term, loss="huber")
+    assert objective(x, [(own, 2.0), (term, 1.0)]).tolist() == pytest.approx([2 * (2.5 + 3.5) / 2 + 5.0, 0.0])
     (gradient,) = torch.autograd.grad(objective(x, [(term, 1.0)]).sum(), x)
     assert gradient.isfinite().all()  # also where a norm is 0
 

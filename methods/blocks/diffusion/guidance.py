@@ -22,9 +22,11 @@ from typing import Literal
 
 import torch
 from torch import Tensor
+from torch.nn.functional import huber_loss
 
 from methods.blocks.diffusion.edm import Denoise, Evaluate, Multistep, append_dims, evaluator, heun_step
 
+Loss = Literal["norm", "root_mean_square", "mean_square", "huber"]  # |R|, |R| / sqrt n, |R|^2 / n, mean of Huber's
 Residual = Callable[[Tensor], Tensor]  # an estimate of x_0 (B, ...) -> (B, K)
 Step = Callable[[Evaluate, Tensor, float, float], Tensor]  # evaluate, x, sigma, sigma_next -> x at sigma_next
 
@@ -37,8 +39,9 @@ class Guidance:
     """Defaults: DiffusionPDE's code."""
 
     update: Literal["gradient", "solve"] = "gradient"
-    loss: Literal["norm", "mean_square"] = "norm"  # of `gradient`: |R|, or |R|^2 / count
-    switch: float = 0.8  # share of the steps after which the late weights count
+    loss: Loss = "norm"  # of `gradient`, where a term has none of its own
+    schedule: Literal["share", "sigma"] = "share"  # sigma: the late weights count from 1 on, all times min(1, sigma)
+    switch: float = 0.8  # of `share`: share of the steps after which the late weights count
     late: float = 0.1  # factor on the weights of the observations after that
     iterations: int = 5  # of `solve`, each a backward pass
 
@@ -54,15 +57,20 @@ class Term:
     residual: Residual
     early: float  # weight up to the switch
     late: float  # and after it
-    count: Tensor | float = 1.0  # (B,) what a mean square divides by
+    count: Tensor | float = 1.0  # (B,) n, what a mean divides by
+    loss: Loss | None = None  # None: that of the guidance
 
 
 Weighted = list[tuple[Term, float]]
 
 
-def active(terms: Sequence[Term], step: int, steps: int, switch: float) -> Weighted:
-    """The terms that count at a step (from 0), with their weights."""
-    weights = [term.early if step <= switch * steps else term.late for term in terms]
+def active(terms: Sequence[Term], step: int, steps: int, sigma: float, guidance: Guidance) -> Weighted:
+    """The terms that count at a step (from 0, starting at sigma), with their weights."""
+    if guidance.schedule == "sigma":
+        is_early, factor = sigma > 1, min(1.0, sigma)
+    else:
+        is_early, factor = step <= guidance.switch * steps, 1.0
+    weights = [factor * (term.early if is_early else term.late) for term in terms]
     return [(term, weight) for term, weight in zip(terms, weights, strict=True) if weight]
 
 
@@ -79,7 +87,7 @@ def sample_guided(
     step = heun_step if sampler == "heun" else Multistep()
     evaluate, y, levels = evaluator(denoise, x.dtype), x.to(state), sigmas.tolist()
     for i, (sigma, sigma_next) in enumerate(pairwise(levels)):
-        weighted = active(terms, i, len(levels) - 1, guidance.switch)
+        weighted = active(terms, i, len(levels) - 1, sigma, guidance)
         y = guided_step(step, evaluate, y, sigma, sigma_next, weighted, guidance)
     return y.to(x.dtype)
 
@@ -101,7 +109,7 @@ def guided_step(
 
 
 def _gradient_step(
-    step: Step, evaluate: Evaluate, x: Tensor, sigma: float, sigma_next: float, terms: Weighted, loss: str
+    step: Step, evaluate: Evaluate, x: Tensor, sigma: float, sigma_next: float, terms: Weighted, loss: Loss
 ) -> Tensor:
     """The gradient is that of the last estimate the step made, through all of its evaluations."""
     last: list[Tensor] = []
@@ -117,13 +125,22 @@ def _gradient_step(
     return x_next.detach() - gradient
 
 
-def objective(estimate: Tensor, terms: Weighted, loss: str = "norm") -> Tensor:
+def objective(estimate: Tensor, terms: Weighted, loss: Loss = "norm") -> Tensor:
     """The weighted sum of the terms' sizes, of each sample: (B,)."""
     total = estimate.new_zeros(len(estimate))
     for term, weight in terms:
-        size = torch.linalg.vector_norm(term.residual(estimate), dim=1)
-        total = total + weight * (size if loss == "norm" else size.square() / term.count)
+        total = total + weight * size_of(term.residual(estimate), term.loss or loss, term.count)
     return total
+
+
+def size_of(residual: Tensor, loss: Loss, count: Tensor | float) -> Tensor:
+    """Of each row: (B, K) -> (B,)."""
+    if loss == "huber":
+        return huber_loss(residual, torch.zeros_like(residual), reduction="none").sum(1) / count
+    norm = torch.linalg.vector_norm(residual, dim=1)
+    if loss == "norm":
+        return norm
+    return norm.square() / count if loss == "mean_square" else norm / count**0.5
 
 
 def solve(evaluate: Evaluate, x: Tensor, sigma: float, terms: Weighted, iterations: int) -> Tensor:

@@ -5,6 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from benchmark.core import Memory, Method
+from benchmark.planning.estimate import PROCESS_MB
 from benchmark.planning.plan import changes, plan
 from benchmark.planning.registry import PluginError, UnknownName
 from benchmark.planning.request import SAMPLES, Request
@@ -227,6 +229,25 @@ def test_the_first_of_cells_that_share_work_pays_for_it(tmp_path):
     assert (first.seconds, second.seconds) == (0.5 * 4 * 2 + 30.0, 0.5 * 4 * 2)  # two samples at this profile
     assert first.memory_mb == 300.0 and first.disk_mb == videos * 8 * 8 * 4 / 2**20 + 1.0
     assert "seed 1" in first.basis
+
+
+def test_memory_without_a_record_is_what_the_method_counts_of_itself(tmp_path, monkeypatch):
+    """Where it is asked for, once for tasks alike; a method that fails at it is planned all the same."""
+    asked = []
+
+    def memory(self, task, tasks, dataset, videos):
+        asked.append((task.name, [t.name for t in tasks], videos))
+        return Memory(fit=3 * 2**30, predict=2**30)
+
+    request = toy_request(tmp_path, tasks=("cont_1", "cont_3", "fwd_full"))
+    monkeypatch.setattr(Method, "memory", memory)
+    bound = 4 * 3 * 8**2 * 4 / 2**20 * (2 + 3)
+    assert [p.estimate.memory_mb for p in plan(request)] == [bound] * 3 and not asked
+    assert {p.estimate.memory_mb for p in plan(request, count_memory=True)} == {PROCESS_MB + 3 * 1024 + bound}
+    assert [(task, videos) for task, _, videos in asked] == [("cont_1", 8), ("fwd_full", 8)]
+    monkeypatch.setattr(Method, "memory", lambda *_: 1 / 0)
+    changed = replace(request, overrides=("steps=9",))
+    assert {p.estimate.memory_mb for p in plan(changed, count_memory=True)} == {bound}
 
 
 def test_a_fit_that_serves_all_tasks_is_allowed_more_and_paid_once(tmp_path):
