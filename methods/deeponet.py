@@ -71,6 +71,7 @@ SMOKE = Settings(
 LAPTOP = Settings(
     training=Training(
         steps=7000,
+        curriculum=1 / 3,
         batch=16,
         optimiser=Optimiser(lr=1e-3, betas=(0.9, 0.99), weight_decay=1e-4, schedule="cosine", warmup=50),
         ema=0.99,

@@ -51,6 +51,7 @@ SMOKE = Settings(
 LAPTOP = Settings(
     training=Training(
         steps=4500,
+        curriculum=1 / 3,
         batch=8,
         optimiser=Optimiser(lr=1.6e-2, betas=(0.9, 0.99), weight_decay=1e-4, schedule="cosine", warmup=50),
         ema=0.0,

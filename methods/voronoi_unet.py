@@ -56,6 +56,7 @@ LAPTOP = Settings(
     architecture=replace(RECFNO, width=64, multipliers=(1, 2), patch=2),
     training=Training(
         steps=2000,
+        curriculum=1 / 3,
         batch=8,
         optimiser=Optimiser(lr=2e-3, betas=(0.9, 0.99), weight_decay=0.0, schedule="cosine", warmup=50),
         ema=0.99,

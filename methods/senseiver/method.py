@@ -56,6 +56,7 @@ LAPTOP = Settings(
     queries=1024,
     training=Training(
         steps=3500,
+        curriculum=1 / 3,
         batch=8,
         optimiser=Optimiser(
             "muon", lr=1e-2, rest=0.2, betas=(0.9, 0.99), weight_decay=0.0, schedule="cosine", warmup=100

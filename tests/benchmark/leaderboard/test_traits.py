@@ -1,9 +1,11 @@
 """Tables say what tells methods apart, as their records declare it."""
 
 from benchmark.leaderboard.traits import traits
+from benchmark.planning.registry import registry
 from benchmark.planning.resolve import Resolver
 from benchmark.records.cell import Cell
 from benchmark.records.record import About, Record
+from methods.blocks.learned import Learned
 from tests.benchmark.support import toy_request
 
 
@@ -35,6 +37,17 @@ def test_a_sentence_for_each_trait_of_those_asked_for():
     assert traits(RECORDS, {"eci"}) == []
     older = record("fno", About("learned", False, "task"))  # from before records said so: it hides nothing
     assert traits([*RECORDS, older], {"fno"}) == traits(RECORDS, {"fno"})
+
+
+def test_at_laptop_all_that_learn_from_masks_start_from_dense_ones(tmp_path):
+    """But for what would have to krige them."""
+    known, found = registry(), {}
+    for name in known.names("methods"):
+        cls = known.load("methods", name)
+        if issubclass(cls, Learned) and cls.examples is Learned.examples:
+            found[name] = cls.profiles["laptop"].training.curriculum, cls.profiles["paper"].training.curriculum
+    assert found.pop("videopde_kriged") == (0, 0)
+    assert len(found) >= 11 and set(found.values()) == {(1 / 3, 0)}
 
 
 def test_at_laptop_all_learned_methods_have_the_same_aids(tmp_path):
