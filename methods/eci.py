@@ -26,12 +26,17 @@ from methods.blocks.training.budget import Training
 from methods.blocks.training.examples import Clip, Clips
 from methods.blocks.training.optimiser import Optimiser
 
+TIMES = 2000  # of the time embedding: its highest rate
+
 
 @dataclass(frozen=True)
 class Settings:
     """Defaults: the authors' code for Navier-Stokes with a given first frame."""
 
-    architecture: Architecture = Architecture("3d", width=32, modes=16, time_modes=16, layers=2, projection=8)
+    architecture: Architecture = Architecture(
+        "3d", width=32, modes=16, time_modes=16, layers=2, padding=0.0, lifting=8, projection=8
+    )
+    time_channels: int = 16  # sines and cosines of t; 1: t itself (ours)
     precondition: bool = False  # ours: v = c_skip x + c_out F(c_in x), as if data and noise were alike
     steps: int = 200  # N
     repeats: int = 5  # M
@@ -40,7 +45,7 @@ class Settings:
     training: Training = Training(
         steps=500_000,
         batch=24,
-        optimiser=Optimiser(lr=3e-4, betas=(0.9, 0.999), weight_decay=0.0),
+        optimiser=Optimiser(lr=3e-4, betas=(0.9, 0.999), weight_decay=0.0, clip=100.0),
         ema=0.0,
         precision="32-true",
     )
@@ -59,10 +64,13 @@ class Settings:
             raise ValueError(f"bound: expected more than 0, got {self.bound}")
         if self.architecture.form == "recurrent":
             raise ValueError("form: expected 2d or 3d, got 'recurrent'")
+        if self.time_channels != 1 and (self.time_channels < 4 or self.time_channels % 2):
+            raise ValueError(f"time_channels: expected 1 or an even number from 4 on, got {self.time_channels}")
 
 
 LAPTOP = Settings(
     Architecture("2d", width=48, modes=16, layers=4, projection=2),
+    time_channels=1,
     precondition=True,
     steps=40,
     repeats=10,
@@ -95,13 +103,21 @@ class VelocityNet(nn.Module):
     Frames are channels (form 2d), or time is a third axis (3d).
     """
 
-    def __init__(self, channels: int, fields: int, grid: Grid, architecture: Architecture, precondition: bool):
+    def __init__(
+        self,
+        channels: int,
+        fields: int,
+        grid: Grid,
+        architecture: Architecture,
+        precondition: bool,
+        time_channels: int = 1,
+    ):
         super().__init__()
-        self.frames, self.precondition = len(grid.times), precondition
+        self.frames, self.precondition, self.time_channels = len(grid.times), precondition, time_channels
         self.volume = architecture.form == "3d"
         inputs, frames = (channels, self.frames) if self.volume else (channels * self.frames, None)
         outputs, place = inputs, int(self.volume)  # in three dimensions each frame is told which one it is
-        self.operator = operator(architecture, grid, inputs + fields + 1 + place, outputs, frames)
+        self.operator = operator(architecture, grid, inputs + fields + time_channels + place, outputs, frames)
 
     def forward(self, x: Tensor, t: Tensor, fields: Tensor) -> Tensor:
         t = t.to(x.dtype).reshape(-1, 1, 1, 1, 1)
@@ -115,7 +131,7 @@ class VelocityNet(nn.Module):
         h = x.movedim(-1, 1).movedim(2, -1) if self.volume else x.movedim(-1, 2).flatten(1, 2)  # (B, C, H, W, T)
         parts = [
             fields.expand(len(x), -1, -1, -1),
-            (t - 0.5).flatten(1)[..., None, None].expand(len(x), 1, *h.shape[2:4]),
+            embedded(t.flatten(), self.time_channels)[..., None, None].expand(len(x), -1, *h.shape[2:4]),
         ]
         known = torch.cat(parts, 1)
         if not self.volume:
@@ -123,6 +139,15 @@ class VelocityNet(nn.Module):
         place = torch.linspace(-0.5, 0.5, self.frames, device=x.device, dtype=x.dtype).expand(len(x), 1, *h.shape[2:])
         known = known[..., None].expand(*known.shape, self.frames)
         return self.operator(torch.cat([h, known, place], 1)).movedim(-1, 1).movedim(2, -1)
+
+
+def embedded(t: Tensor, channels: int) -> Tensor:
+    """(B,) -> (B, channels): sines and cosines of 2000^(1 - i / (n - 1)) t, i = 0 .. n - 1; one channel: t itself."""
+    if channels == 1:
+        return t[:, None] - 0.5
+    rates = TIMES ** (1 - torch.linspace(0, 1, channels // 2, device=t.device, dtype=t.dtype))
+    angles = t[:, None] * rates
+    return torch.cat([angles.sin(), angles.cos()], 1)
 
 
 class ECI(Learned):
@@ -139,9 +164,8 @@ class ECI(Learned):
         return Clips(self.shape_.frames)
 
     def network(self, shape: Shape) -> nn.Module:
-        return VelocityNet(
-            shape.channels, shape.fields, shape.grid, self.settings.architecture, self.settings.precondition
-        )
+        s = self.settings
+        return VelocityNet(shape.channels, shape.fields, shape.grid, s.architecture, s.precondition, s.time_channels)
 
     def losses(self, network: nn.Module, batch: Clip, draws: torch.Generator) -> Tensor:
         x = self.normaliser_.encode(batch.u) / SIGMA_DATA

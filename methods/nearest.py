@@ -6,11 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-import torch
-from torch import Tensor
-
 from benchmark.core import Dataset, Method, Prediction, Problem, Run, Task, TrajectorySet
-from methods.blocks.voronoi import fill
+from methods.blocks.voronoi import fill_video
 
 
 @dataclass(frozen=True)
@@ -32,18 +29,5 @@ class Nearest(Method):
         return self
 
     def predict(self, problem: Problem, seed: int, samples: int = 1) -> Prediction:
-        values, mask = (v.movedim(-1, 2).flatten(3) for v in (problem.values, problem.mask))  # (B, T, C, HW)
-        seen = mask.any(-1)  # (B, T, C)
-        shape = problem.grid.shape
-        filled = values.clone()
-        filled[seen] = fill(values[seen].unflatten(-1, shape), mask[seen].unflatten(-1, shape), problem.grid).flatten(1)
-        frame = _nearest_frame(seen)[..., None].expand_as(filled)  # (B, T, C, HW)
-        return Prediction(filled.gather(1, frame).unflatten(-1, shape).movedim(2, -1)[None])
-
-
-def _nearest_frame(seen: Tensor) -> Tensor:
-    """The observed frame nearest to each frame, the earlier of two: (B, T, C) bool -> (B, T, C) long."""
-    t = torch.arange(seen.shape[1], device=seen.device)
-    distance = (t[:, None] - t).abs().float()  # (T, T')
-    far = torch.where(seen, 0.0, torch.inf)  # (B, T', C)
-    return (distance[None, :, :, None] + far[:, None]).argmin(2)
+        values, mask = (v.movedim(-1, 2) for v in (problem.values, problem.mask))  # (B, T, C, H, W)
+        return Prediction(fill_video(values, mask, problem.grid).movedim(2, -1)[None])

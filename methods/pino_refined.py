@@ -37,6 +37,7 @@ class PINORefined(Method):
         "paper": Settings(),
     }
     memory_settings = tuple(f"pino.{name}" for name in PINO.memory_settings)
+    budget_settings = tuple(f"pino.{name}" for name in PINO.budget_settings)
 
     refine_: Tensor  # iterations that an answer gets
 

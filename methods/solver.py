@@ -50,7 +50,7 @@ class Solver(Method):
     uses_equation = True
     scope = "task"
     parts = (Linear,)
-    version = 2
+    version = 3
     memory_settings = ("chunk",)
     source = "Le Dimet and Talagrand, Variational algorithms for analysis and assimilation, Tellus A, 1986"
     profiles = {

@@ -12,7 +12,7 @@ its noise after that, so that `--set task.noise=0.1` keeps the sensors; a task o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
@@ -46,6 +46,9 @@ class Observation(Task):
             )
         if self.masks < 1:
             raise ValueError(f"{self.name}: expected masks >= 1, got {self.masks}")
+
+    def with_rate(self, rate: float) -> Observation:
+        return replace(self, rate=rate)
 
     def mask(self, grid: Grid, generator: Generator) -> Tensor:
         """One trajectory's mask: (T, H, W) bool, True where seen."""

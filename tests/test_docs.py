@@ -23,7 +23,8 @@ from tests.benchmark.leaderboard.synthetic import Store, done
 
 ROOT = Path(__file__).parent.parent
 README, RESULTS = ROOT / "README.md", ROOT / "results" / "laptop" / "README.md"
-CARDS = [*(ROOT / "methods").rglob("README.md"), ROOT / "methods" / "eci.md", ROOT / "methods" / "OPERATORS.md"]
+ALONE = ("eci", "voronoi_unet", "OPERATORS")  # cards of methods that have no folder
+CARDS = [*(ROOT / "methods").rglob("README.md"), *(ROOT / "methods" / f"{name}.md" for name in ALONE)]
 HEADINGS = ("Source", "What it fixes", "What we chose", "Cost", "Remarks")
 BLOCK = re.compile(r"(<!-- table -->\n).*?(<!-- end of table -->)", re.DOTALL)
 TASKS = ("cont_3", "fwd_full")
@@ -95,19 +96,21 @@ def test_links_within_the_repository(path):
 
 
 def commands() -> list[str]:
-    """Every `run` and `sweep` of a code block, without comments, those with a file of the reader's left out."""
+    """Every `run`, `sweep` and `curve` of a code block, without comments, without those with a file of the reader's."""
     fence = re.compile(r"^```\w*\n(.*?)^```", re.DOTALL | re.MULTILINE)
     blocks = [block for path in documents() for block in fence.findall(path.read_text())]
     lines = [line.split("#")[0].strip() for b in blocks for line in b.replace("\\\n", " ").splitlines()]
     found = [line[line.index("python -m benchmark") :] for line in lines if "python -m benchmark" in line]
-    return [c for c in dict.fromkeys(found) if re.match(r"\S+ -m benchmark (run|sweep)", c) and "--plugin" not in c]
+    return [
+        c for c in dict.fromkeys(found) if re.match(r"\S+ -m benchmark (run|sweep|curve)", c) and "--plugin" not in c
+    ]
 
 
 @pytest.mark.parametrize("command", commands())
 def test_a_documented_command_is_accepted(command, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("benchmark.planning.estimate.method_memory", lambda cell, videos: None)  # takes seconds
     arguments = [*shlex.split(command)[3:], "--data", str(tmp_path / "data"), "--runs", str(tmp_path / "runs")]
-    if arguments[0] == "run":
+    if arguments[0] in ("run", "curve"):
         assert main([*arguments, "--dry-run", "--output", str(tmp_path / "results")]) == 0, capsys.readouterr().err
         return
     parsed = parser(["sweep"]).parse_args(arguments)

@@ -16,8 +16,9 @@ FLOW = {
     "planning": {"core", "records"},
     "running": {"core", "records", "scoring", "planning"},
     "leaderboard": {"records", "scoring", "planning"},
+    "figures": {"records", "scoring", "planning", "leaderboard"},
     "tools": {"core", "records", "scoring", "planning", "running"},
-    "cli": {"core", "records", "scoring", "planning", "running", "leaderboard", "tools"},
+    "cli": {"core", "records", "scoring", "planning", "running", "leaderboard", "figures", "tools"},
 }
 JOINS = {"planning", "running", "tools", "cli"}  # may import datasets, tasks and methods, by name
 

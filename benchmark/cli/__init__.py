@@ -21,6 +21,7 @@ VERBS = {
     "run": "run",
     "sweep": "sweep",
     "budget": "budget",
+    "curve": "curve",
     "leaderboard": "leaderboard",
     "records": "records",
     "data": "data",

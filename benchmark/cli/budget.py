@@ -88,4 +88,4 @@ def show(budgets: list[Any]) -> None:
         for b in budgets
     ]  # fmt: skip
     print(tabulate(rows, header, disable_numparse=True, stralign="right"))
-    print("\nSeconds of the processor on one core, goals at profile laptop; Fourier transforms are not in the FLOP.")
+    print("\nSeconds of the processor on one core, goals at profile laptop; FLOP without what is done value by value.")

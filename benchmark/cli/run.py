@@ -44,6 +44,12 @@ def add(verbs: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--suite", metavar="NAME|FILE", help="a YAML file that names methods, tasks, datasets and seeds"
     )
+    add_running(parser)
+    parser.set_defaults(execute=execute)
+
+
+def add_running(parser: argparse.ArgumentParser) -> None:
+    """How cells are run, whatever verb names them: all that `make_request` and `engine_of` read beside the names."""
     parser.add_argument("--profile", default=None, metavar="P", help="smoke, laptop or paper (default: laptop)")
     parser.add_argument("--seed", action="append", default=None, metavar="N", help="one or more seeds (default: 0)")
     parser.add_argument(
@@ -77,7 +83,6 @@ def add(verbs: argparse._SubParsersAction) -> None:
     parser.add_argument("--dry-run", action="store_true", help="print the plan and its cost, run nothing")
     for common in (add_data, add_set, add_plugin, add_json):
         common(parser)
-    parser.set_defaults(execute=execute)
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -90,7 +95,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from benchmark.cli.live import Live
     from benchmark.running.provenance import now
 
-    engine, records, since = _engine(arguments), {}, now()
+    engine, records, since = engine_of(arguments), {}, now()
     for variant, request in requests.items():
         if variant and not arguments.json:
             print(f"variant {variant}", file=sys.stderr, flush=True)
@@ -100,7 +105,7 @@ def execute(arguments: argparse.Namespace) -> int:
     return exit_code([record for found in records.values() for record in found])
 
 
-def _engine(arguments: argparse.Namespace) -> Any:
+def engine_of(arguments: argparse.Namespace) -> Any:
     """What runs the cells: processes here, or jobs on a cluster."""
     from benchmark.running.pool import execute as execute_here
 
@@ -260,14 +265,14 @@ def references_beside(records: list[Record], results: Path) -> list[tuple[Record
     ran = {record.cell for record in records}
     found: dict[Cell, tuple[Record, bool]] = {}
     for record in records:
-        for reference in _stored_references(record.cell, results) if record.state == "done" else []:
+        for reference in stored_references(record.cell, results) if record.state == "done" else []:
             reason, other_machine = machine_difference(reference, record)
             if reason is None and reference.cell not in ran:
                 found[reference.cell] = reference, other_machine
     return list(found.values())
 
 
-def _stored_references(cell: Cell, results: Path) -> list[Record]:
+def stored_references(cell: Cell, results: Path) -> list[Record]:
     """The references' records of a task and dataset with seed 0, in the order of tables."""
     from benchmark.leaderboard.names import ordered
     from benchmark.records.files import read_record

@@ -57,6 +57,7 @@ class Method(ABC):
     source: ClassVar[str] = ""  # the paper to cite
     sampling_settings: ClassVar[tuple[str, ...]] = ()  # settings that `predict` alone reads: they need no new fit
     memory_settings: ClassVar[tuple[str, ...]] = ()  # settings that bound memory and move no number: part of no key
+    budget_settings: ClassVar[tuple[str, ...]] = ()  # numbers that say how long training goes on, for `curve`
 
     def __init__(self, settings: Any):
         self.settings = settings
@@ -85,6 +86,13 @@ class Method(ABC):
 
     @abstractmethod
     def predict(self, problem: Problem, seed: int, samples: int = 1) -> Prediction: ...
+
+    def one_step(self, problem: Problem, seed: int) -> Prediction | None:
+        """The answer in a single step of a method that samples in many; None: there is none.
+
+        Records keep its error: many steps that are worse than one are a detour, and their samples are no law's.
+        """
+        return None
 
     def state(self) -> dict[str, Tensor]:
         """What a fit learned, as tensors, so that it can be stored. Default: every tensor whose name ends in `_`."""

@@ -44,7 +44,7 @@ class Problem:
     def __len__(self) -> int:
         return len(self.values)
 
-    def __getitem__(self, index: slice) -> Problem:
+    def __getitem__(self, index: slice | Tensor) -> Problem:
         static = None if self.static is None else self.static[index]
         return replace(self, values=self.values[index], mask=self.mask[index], static=static)
 

@@ -33,6 +33,10 @@ class Task(ABC):
         """Whether frames are seen in part, at sensors."""
         return self.family == "continuous" or self.rate < 1
 
+    def with_rate(self, rate: float) -> Task:
+        """The same with another share of sites seen, for training; a task that knows no other stays itself."""
+        return self
+
     @abstractmethod
     def mask(self, grid: Grid, generator: torch.Generator) -> Tensor:
         """One trajectory's mask: (T, H, W) bool, True where seen."""

@@ -10,7 +10,7 @@
     collect   files -> records                          text      words and numbers every format shares
     entries   seeds -> one number or a state            markdown, latex, page (html), tidy (csv, json)
     columns   methods side by side: who is best         selection which records enter
-    overview  ranks and costs, one line per method
+    overview  ranks and costs, one line per method      samplers  which rows may be called diffusion
     board     all of it together
 """
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from benchmark.leaderboard.samplers import why_no_sampler
 from benchmark.records.compare import Basis, difference, scored_part
 from benchmark.records.record import STATES, MetricScore, Record
 
@@ -65,6 +66,7 @@ def pool(records: Sequence[Record], shared: Basis | None, samples: Samples = "on
     used = [record for record in done if seeds[record.cell.seed] is None]
     notes = (
         *dict.fromkeys(record.remark for record in used if record.remark),
+        *dict.fromkeys(filter(None, map(why_no_sampler, used))),
         *_not_converged(used),
         *([f"not ranked: {apart}"] if apart else filter(None, [scored_part(own)])),
         *(f"seed {seed} left out: {why}" for seed, why in seeds.items() if why),

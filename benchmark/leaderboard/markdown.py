@@ -14,29 +14,29 @@ _FRAMES = {"best": "**{}**", "second": "<u>{}</u>", "reference": "*{}*", "": "{}
 
 
 def render(board: Leaderboard) -> str:
-    parts = [f"# {text.title(board)}", *map(_escape, text.heading(board))]
+    parts = [f"# {text.title(board)}", *map(escape, text.heading(board))]
     if board.records:
         parts += ["\n".join(f"- {line}" for line in text.legend(board))]
         parts += [part for table in family_tables(board) for part in _family(table)]
         parts += ["## Overview", *_overview(board)]
     if board.problems:
-        parts += ["## Could not be read", _bullets([_one_line(problem) for problem in board.problems])]
+        parts += ["## Could not be read", bullets([_one_line(problem) for problem in board.problems])]
     return "\n\n".join(parts) + "\n"
 
 
 def _family(table: Table) -> list[str]:
     parts = [f"## {table.title}"]
     if table.columns:
-        parts.append(_escape(table.caption))
+        parts.append(escape(table.caption))
         header = ["method", *(f"{column.dataset} {column.task}" for column in table.columns)]
         body = []
         for block, rows in table.blocks:
             body.append([f"*{block}*", *[""] * len(table.columns)])
-            body += [[_escape(method), *map(_place, row)] for method, row in rows]
-        parts.append(pipe_table([_escape(name) for name in header], body))
+            body += [[escape(method), *map(_place, row)] for method, row in rows]
+        parts.append(pipe_table([escape(name) for name in header], body))
     notes = [f"<sup>{mark}</sup> {_one_line(note)}" for mark, note in table.footnotes]
     notes += [_one_line(remark) for remark in table.remarks]
-    return [*parts, _bullets(notes)] if notes else parts
+    return [*parts, bullets(notes)] if notes else parts
 
 
 def _place(shown: Shown) -> str:
@@ -48,8 +48,8 @@ def _place(shown: Shown) -> str:
 
 
 def _overview(board: Leaderboard) -> list[str]:
-    rows = [[_escape(cell) for cell in row] for row in text.overview_rows(board.overview)]
-    return [pipe_table(text.OVERVIEW_HEADER, rows), _bullets(text.overview_notes(board.overview))]
+    rows = [[escape(cell) for cell in row] for row in text.overview_rows(board.overview)]
+    return [pipe_table(text.OVERVIEW_HEADER, rows), bullets(text.overview_notes(board.overview))]
 
 
 def pipe_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -64,15 +64,15 @@ def pipe_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([line(header), rule, *map(line, rows)])
 
 
-def _bullets(lines: Sequence[str]) -> str:
+def bullets(lines: Sequence[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def _escape(line: str) -> str:
+def escape(line: str) -> str:
     return _SPECIAL.sub(r"\\\1", line)
 
 
 def _one_line(note: str, limit: int = 200) -> str:
     """A reason or message on one line, cut where it grows long; csv, json and html have the whole."""
     line = " ".join(note.split())
-    return _escape(line if len(line) <= limit else line[: limit - 3] + "...")
+    return escape(line if len(line) <= limit else line[: limit - 3] + "...")

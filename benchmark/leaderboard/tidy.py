@@ -22,7 +22,7 @@ from benchmark.leaderboard.columns import Column
 from benchmark.leaderboard.entries import MISSING, Entry
 from benchmark.records.record import HEADLINE, About, MetricScore, Record
 
-COST = ("parameters", "steps", "fit_seconds", "predict_seconds", "evaluations", "peak_memory_mb")
+COST = ("parameters", "steps", "fit_flop", "fit_seconds", "predict_seconds", "evaluations", "peak_memory_mb")
 PROVENANCE = (
     "data_source",
     "data_fingerprint",

@@ -55,14 +55,15 @@ def estimate(
     has_fit = fit_counted or is_fitted(cell.fit_folder(request.runs))
     record = _nearest_record(cell.cell, request.results)
     if record is None:
-        seconds, basis = _declared(cell, request.profile, has_fit)
+        seconds, basis = _declared(cell, request, has_fit)
         own = method_memory(cell, trajectories * samples) if count_memory else None
         memory = 0.0 if own is None else PROCESS_MB + max(own.fit, own.predict) / 2**20
         return Estimate(seconds, memory + video_mb * (samples + 3), disk, basis)
     cost = record.cost
-    seconds = cost["predict_seconds"] * trajectories * samples
+    longer = 1.0 if record.cell.variant == cell.cell.variant else request.budget  # a record of the plain budget
+    seconds = cost["predict_seconds"] * trajectories * samples * (longer if cell.method.scope == "instance" else 1.0)
     disk += 0.0 if has_fit else cost.get("parameters", 0) * BYTES / 2**20
-    seconds += 0.0 if has_fit else cost["fit_seconds"]
+    seconds += 0.0 if has_fit else longer * cost["fit_seconds"]
     return Estimate(seconds, max(cost["peak_memory_mb"], video_mb), disk, f"the record of {record.cell}")
 
 
@@ -79,11 +80,12 @@ def method_memory(cell: Resolved, videos: int) -> Memory | None:
     return _COUNTED[key]
 
 
-def _declared(cell: Resolved, profile: str, has_fit: bool) -> tuple[float | None, str]:
+def _declared(cell: Resolved, request: Request, has_fit: bool) -> tuple[float | None, str]:
     """Seconds, and who says so."""
-    if profile not in BUDGET or cell.method.kind == "reference":
+    if request.profile not in BUDGET or cell.method.kind == "reference":
         return None, "nothing known"
-    return (0.0 if has_fit else BUDGET[profile][cell.method.scope]), "the profile's budget of a fit"
+    seconds = request.budget * BUDGET[request.profile][cell.method.scope]
+    return (0.0 if has_fit else seconds), "the profile's budget of a fit"
 
 
 def _data_mb(cell: Resolved, splits: Iterable[Split]) -> float:

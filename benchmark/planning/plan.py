@@ -1,7 +1,8 @@
 """Which cells a request names, what state each is in, and what it will cost.
 
 done         the record is there and its key is current
-stale        the record is there, but settings, data or versions have changed since
+stale        the record is there, but what its key is made of (`resolve.py`) has changed since: settings, evaluation,
+             data, versions, the source of a plugin
 failed, timeout, oom    as recorded; they are run again
 unsupported  the pair makes no sense, with the reason
 missing      no record

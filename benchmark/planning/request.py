@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -38,6 +39,7 @@ class Request:
     limit: int | None = None  # test trajectories
     overwrite: bool = False
     mask_seed: int = 0
+    budget: float = 1.0  # how many times as long as the settings say a method trains, in its `budget_settings`
     base: tuple[str, ...] = ()  # a study's own overrides: what `config` and `overrides` depart from
     name: str = ""  # of the variants that departing makes; "": named after what they change
 
@@ -48,6 +50,8 @@ class Request:
                 raise UserError(f"{name}: expected 1 or more, got {value}")
         if self.time_limit is not None and self.time_limit <= 0:
             raise UserError(f"time limit: expected more than 0 seconds, got {self.time_limit}")
+        if not 0 < self.budget < math.inf:
+            raise UserError(f"budget: expected a number above 0, got {self.budget:g}")
         if self.name in RESERVED:
             raise UserError(f"--name: {self.name!r} has a meaning of its own; choose another name")
         if self.name and not VARIANT.fullmatch(self.name):
@@ -69,8 +73,9 @@ class Request:
         """The same cells with the profile's own settings and evaluation."""
         default = type(self)
         return replace(
-            self, overrides=(), config=None, name="", samples=default.samples, limit=None, mask_seed=default.mask_seed
-        )
+            self, overrides=(), config=None, name="", samples=default.samples, limit=None,
+            mask_seed=default.mask_seed, budget=default.budget,
+        )  # fmt: skip
 
     def to_json(self) -> dict[str, Any]:
         return {k: _plain(v) for k, v in asdict(self).items()}

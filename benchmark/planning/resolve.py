@@ -21,9 +21,9 @@ from benchmark.core import Dataset, Method, Split, Task
 from benchmark.errors import UserError
 from benchmark.planning.registry import SUITE, PluginError, Registry, near, registry
 from benchmark.planning.request import Request
-from benchmark.planning.settings import SettingsError, has, keys, resolve, without
+from benchmark.planning.settings import SettingsError, has, keys, resolve, scaled, without
 from benchmark.planning.support import scored_length, unsupported
-from benchmark.planning.variants import departure, variant_name
+from benchmark.planning.variants import departure, name_of
 from benchmark.records.cell import Cell, digest, plain
 from benchmark.records.record import SCORER_VERSION, About
 
@@ -125,7 +125,16 @@ class Resolver:
         if self.request.profile not in method.profiles:
             raise NoProfile(f"{name} has no settings for profile {self.request.profile!r}{_has(method.profiles)}")
         settings = method.profiles[self.request.profile]
-        return resolve(settings, self._own(self._part(None), settings), name)
+        changed = resolve(settings, self._own(self._part(None), settings), name)
+        return scaled(changed, self.budget_settings(name), self.request.budget, name)
+
+    def budget_settings(self, name: str) -> tuple[str, ...]:
+        """What a method's length of training is set by; nothing for one that has none."""
+        method = self.method(name)
+        for key in method.budget_settings:
+            if not has(method.profiles[self.request.profile], key):
+                raise PluginError(f"method {name!r}: budget_settings: it has no setting {key!r}")
+        return method.budget_settings
 
     def task(self, name: str) -> Task:
         task = self.registry.load("tasks", name)
@@ -165,17 +174,27 @@ class Resolver:
         resolved = self._resolve(replace(cell, variant=""))
         if self._plain is self:
             return resolved
-        changes = departure(self._plain._resolve(resolved.cell).identity, resolved.identity, self.request.limit)
+        changes = self._departure(resolved)
         if not changes:
             return resolved
-        variant = self.request.name or variant_name(changes)
+        unscaled = changes if self.request.budget == 1 else self._departure(self._unscaled._resolve(resolved.cell))
+        variant = name_of(changes, unscaled, self.request)
         return replace(resolved, cell=replace(cell, variant=variant), changes=changes)
+
+    def _departure(self, resolved: Resolved) -> dict[str, Any]:
+        """What sets a cell apart from the plain one."""
+        return departure(self._plain._resolve(resolved.cell).identity, resolved.identity, self.request.limit)
 
     @cached_property
     def _plain(self) -> Resolver:
         """For the same cells without changes."""
         plain = self.request.plain()
         return self if plain == self.request else Resolver(plain, self.registry, plain.changes())
+
+    @cached_property
+    def _unscaled(self) -> Resolver:
+        """For the same cells at the budget that their settings have."""
+        return Resolver(replace(self.request, budget=1.0), self.registry, self.changes)
 
     def sources(self, cell: Cell) -> dict[str, Any]:
         """What the key has of a method, task or dataset that is not the suite's own; nothing of the suite's own."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import types
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -77,6 +78,18 @@ def has(settings: Any, key: str) -> bool:
             return False
         settings = getattr(settings, name)
     return True
+
+
+def scaled(settings: T, names: Iterable[str], factor: float, owner: str = "settings") -> T:
+    """The numbers named times a factor; whole ones stay whole, and are refused where nothing would be left of them."""
+    if factor == 1:
+        return settings
+    values: dict[str, Any] = {name: reduce(getattr, name.split("."), settings) for name in names}
+    changes = {name: round(factor * v) if isinstance(v, int) else factor * v for name, v in values.items()}
+    for name, value in values.items():
+        if value and not changes[name]:
+            raise SettingsError(f"{owner}: {name}: {factor:g} times {value} is less than 1")
+    return resolve(settings, changes, owner)
 
 
 def covers(names: Iterable[str], key: str) -> bool:

@@ -2,6 +2,7 @@
 
     run --method fno --set width=64                 fno@width=64-s0.json, shown as fno @ width=64
     run --method fno --set width=64 --name wide     fno@wide-s0.json, shown as fno @ wide
+    curve --method fno --budgets 1,5                fno-s0.json and fno@budget_5-s0.json
 
 Whether a cell departs is decided by what its numbers follow from: an override that repeats the profile's value, or that
 does not concern the method, changes nothing. One name stands for one set of changes.
@@ -55,6 +56,19 @@ def _as_typed(path: tuple[str, ...], limit: int | None) -> str:
     if part in ("dataset", "task"):
         return ".".join(path)
     return ".".join(rest) if part == "method" else ""
+
+
+def name_of(changes: Mapping[str, Any], unscaled: Mapping[str, Any], request: Request) -> str:
+    """Of a variant: `wide`, `architecture.width=64`, and at five times the budget `budget_5`, `wide+budget_5`.
+
+    `unscaled`: the changes that would be left at the budget that the settings have.
+    """
+    own = [request.name or variant_name(unscaled)] if unscaled else []
+    return "+".join([*own, *([budget_name(request.budget)] if changes != unscaled else [])])
+
+
+def budget_name(budget: float) -> str:
+    return f"budget_{budget:g}"
 
 
 def variant_name(changes: Mapping[str, Any]) -> str:

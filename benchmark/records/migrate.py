@@ -2,11 +2,14 @@
 
     python -m benchmark.records.migrate results        # rewrites the files; reading upgrades in memory anyway
 
-A schema has the settings that it renames or removes, as dotted paths, and steps of its own. A record keeps its numbers;
-its key follows the settings wherever it was their digest.
+A schema has the settings that it renames or removes, as dotted paths, and steps of its own, such as one that gives a
+new setting the value that older records had without saying so. A record keeps its numbers; its key follows the settings
+wherever it was their digest.
 
     schema 1 -> 2   settings.task.window is called roll_out; settings.task.trains and `about` are new;
                     settings that only bound memory, or that nothing varied, are gone
+    schema 2 -> 3   curves have a mean and an interval per frame, and no values of each trajectory: these were a quarter
+                    of all bytes, and nothing read them
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from typing import Any
 
 from benchmark.records.cell import digest
 
-SCHEMA = 2
+SCHEMA = 3
 RENAMED: dict[int, dict[str, str]] = {2: {"task.window": "task.roll_out"}}  # by the first schema that has it so
 _TRAINING = ("explosion", "tensorboard", "optimiser.eps")
 REMOVED: dict[int, tuple[str, ...]] = {
@@ -88,9 +91,17 @@ def say_what_the_method_is(record: dict[str, Any], settings: dict[str, Any]) -> 
     record.setdefault("about", about)
 
 
+def drop_values_of_curves(record: dict[str, Any], settings: dict[str, Any]) -> None:
+    metrics = record.get("metrics") or {}
+    curves = {name: {**score, "values": []} for name, score in metrics.items() if isinstance(score["mean"], list)}
+    if curves:
+        record["metrics"] = {**metrics, **curves}
+
+
 Step = Callable[[dict[str, Any], dict[str, Any]], None]
 STEPS: dict[int, tuple[Step, ...]] = {  # a record and its settings, changed in place
-    2: (say_which_tasks_train, say_what_the_method_is)
+    2: (say_which_tasks_train, say_what_the_method_is),
+    3: (drop_values_of_curves,),
 }
 
 

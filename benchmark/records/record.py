@@ -56,13 +56,16 @@ class About:
 
 @dataclass(frozen=True)
 class MetricScore:
-    """Mean over test trajectories, the bounds of its 95 % bootstrap interval, and one value per trajectory."""
+    """Mean over test trajectories, the bounds of its 95 % bootstrap interval, and one value per trajectory.
+
+    A curve has a mean and bounds per frame, and no values.
+    """
 
     unit: str
     mean: Numbers
     low: Numbers
     high: Numbers
-    values: list[Any]  # floats, or for a curve lists over frames
+    values: list[float]
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> MetricScore:
@@ -189,9 +192,9 @@ class Record:
             raise RecordError(f"a part has another form than expected ({error}); {AGAIN}") from error
 
 
-def rounded(values: list[Any], digits: int) -> list[Any]:
-    """Numbers, or lists of numbers, to so many significant digits."""
-    return [rounded(v, digits) if isinstance(v, list) else float(f"{v:.{digits}g}") for v in values]
+def rounded(values: list[float], digits: int) -> list[float]:
+    """To so many significant digits."""
+    return [float(f"{v:.{digits}g}") for v in values]
 
 
 def _check_head(raw: Any) -> None:

@@ -118,7 +118,7 @@ def shared_runs(test: StoredTrajectories, scored: int, masks: int) -> list[int] 
 
 
 def summary(name: str, unit: str, values: list[Any], groups: list[int] | None = None) -> MetricScore:
-    """A metric of a record; for a curve the mean and its bounds are lists over frames too."""
+    """A metric of a record; of a curve the mean and its bounds are lists over frames, and values are not kept."""
     from benchmark.scoring.stats import bootstrap_interval
 
     table = np.asarray(values, dtype=np.float64)  # (B,) or (B, T)
@@ -131,9 +131,9 @@ def summary(name: str, unit: str, values: list[Any], groups: list[int] | None = 
         "low": [float(low) for low, _ in bounds],
         "high": [float(high) for _, high in bounds],
     }
-    if table.ndim == 1:
-        parts = {part: numbers[0] for part, numbers in parts.items()}
-    return MetricScore(unit, **parts, values=table.tolist())
+    if table.ndim > 1:
+        return MetricScore(unit, **parts, values=[])
+    return MetricScore(unit, **{part: numbers[0] for part, numbers in parts.items()}, values=table.tolist())
 
 
 def _cost(done: Evaluation) -> dict[str, Any]:

@@ -85,13 +85,14 @@ def evaluate(question: Question, fitted: Callable[[], Fitted]) -> Evaluation:
     """Fit, observe, predict, score. `fitted` fits the method, or gets it from where its fit is kept."""
     method, fit, problem, raw, meter = answer(question, fitted)
     prediction = check_prediction(raw, problem, question.samples)
+    at_once = one_step(method, problem, question)
     cost = fit.cost if fit else method.cost()
     remark = method.remark(question.task, question.dataset)
     count = len(problem)
     del method, problem, raw  # the truth comes into memory next
     question.progress("score", 0.0)
     truth, seen = observe(question)
-    metrics = score_prediction(prediction, truth, seen, question.dataset)
+    metrics = score_prediction(prediction, truth, seen, question.dataset, at_once)
     videos = count * len(prediction.u)
     seconds, cpu_seconds = meter.seconds / videos, meter.cpu_seconds / videos
     return Evaluation(prediction, metrics, seen.mask, seconds, cpu_seconds, meter.memory_mb, cost, fit, remark)
@@ -120,6 +121,13 @@ def predict(method: Method, problem: Problem, question: Question) -> tuple[Any, 
     with Meter(question.device) as meter:
         prediction = method.predict(problem, question.seed, question.samples)
     return prediction, meter
+
+
+def one_step(method: Method, problem: Problem, question: Question) -> Prediction | None:
+    """What a method that samples in many steps says in one, off the clock."""
+    seed_globally(question.seed)
+    prediction = method.one_step(problem, question.seed)
+    return None if prediction is None else check_prediction(prediction, problem, samples=1)
 
 
 def seed_globally(seed: int) -> None:
@@ -183,8 +191,10 @@ def _check_diagnostics(diagnostics: Any, count: int) -> None:
             raise ValueError(f"predict: NaN or infinity in diagnostics {name!r}")
 
 
-def score_prediction(prediction: Prediction, truth: Trajectories, seen: Problem, dataset: Dataset) -> dict[str, Metric]:
+def score_prediction(
+    prediction: Prediction, truth: Trajectories, seen: Problem, dataset: Dataset, one_step: Prediction | None = None
+) -> dict[str, Metric]:
     """Every metric that applies, one number (or curve) per trajectory."""
     from benchmark.scoring.metrics import score
 
-    return score(prediction, truth, seen, frame_names=dataset.frame_names)
+    return score(prediction, truth, seen, frame_names=dataset.frame_names, one_step=one_step)

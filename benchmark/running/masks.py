@@ -1,4 +1,4 @@
-"""Where the randomness of valid and test masks comes from: a pure function of names and numbers.
+"""Where the randomness of masks comes from when a method is evaluated: a pure function of names and numbers.
 
 Every method sees the same sensors and the same sensor noise, on every machine and in any order of evaluation.
 """

@@ -147,6 +147,10 @@ METRIC_TABLE: dict[str, MetricInfo] = {
     ),
     "rel_l2_samples": _error("relative L2, average over samples", "mean over k of ||s_k - v|| / ||v||; only for K > 1"),
     "rel_l2_best": _error("relative L2, best sample", "min over k of ||s_k - v|| / ||v||; only for K > 1"),
+    "rel_l2_one_step": _error(
+        "relative L2 in one step",
+        "of the single answer that a method which samples in many steps gives in one; not part of its cost",
+    ),
     "diversity": MetricInfo(
         "diversity", "%", "mean over pairs k < l of ||s_k - s_l|| / ||v||; higher is better; only for K > 1"
     ),

@@ -55,9 +55,12 @@ def score(
     problem: Problem,
     *,
     frame_names: Sequence[str] | None = None,
+    one_step: Prediction | None = None,
 ) -> dict[str, Metric]:
-    """All metrics that apply. `frame_names`: the fields of a steady problem."""
+    """All metrics that apply. `frame_names`: the fields of a steady problem; `one_step`: an answer at once."""
     _check_shapes(prediction, truth, problem, frame_names)
+    if one_step is not None:
+        _check_shapes(one_step, truth, problem, frame_names)
     frames = _predicted(prediction, len(truth.grid.times))
     modes = shells(truth.grid)
     seen_any = bool(problem.mask[:, frames].any())
@@ -70,6 +73,10 @@ def score(
         row = _score_trajectory(case, samples, truth, i, frames, modes, frame_names)
         if prediction.point is not None and len(samples) > 1:
             row["rel_l2_mean"] = row["rel_l2"]
+        if one_step is not None:
+            at_once = _finite(one_step.u[:1, i], i, frames)[0]
+            case = _case(at_once, truth, problem, i, frames, frame_names is not None)
+            row["rel_l2_one_step"] = _relative_errors(case, frame_names is not None)["rel_l2"]
         return row if seen_any else {k: x for k, x in row.items() if k != "observation_misfit"}
 
     rows = _one_thread_each(one, len(truth))

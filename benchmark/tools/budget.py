@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch.utils.flop_counter import FlopCounterMode
 
 from benchmark.core import Dataset, Method, Run, Task, TrajectorySet
+from benchmark.core.flop import Flop
 from benchmark.planning.estimate import BUDGET
 from benchmark.planning.resolve import Resolved
 from benchmark.planning.settings import resolve
@@ -36,7 +36,7 @@ class Budget:
     parameters: int
     step_ms: float
     seconds: float  # of a whole fit
-    step_gflop: float  # matrix products, convolutions and attention; Fourier transforms are not counted
+    step_gflop: float
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,9 @@ class _Case:
         return time.process_time() - start
 
     def flop(self, steps: int) -> int:
-        with FlopCounterMode(display=False) as counter:
+        with Flop() as flop:
             self.fit(steps)
-        return counter.get_total_flops()
+        return flop.count
 
 
 def trainings(settings: Any) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Ablation, rung C: the DiT of rung B in the latent space of a VAE, concat(z_t, y).
 
-The VAE is trained first, on a share of the budget. Its blocks are the DiT's patches, so the DiT has the tokens of rung
-B, and y enters them as it does there; only what is diffused differs. Latents are normalised to sigma_data, channel by
+The VAE is trained first, in steps of its own: the DiT is trained for as many steps as on every rung. The VAE's blocks
+are the DiT's patches, so the DiT has the tokens of rung B, and y enters them as it does there; only what is diffused
+differs. Latents are normalised to sigma_data, channel by
 channel, over the training set.
 """
 
@@ -30,29 +31,24 @@ from methods.blocks.training.optimiser import Group, Optimiser
 from methods.videopde.layers import merge
 from methods.videopde.method import VideoPDE, parameter_groups
 
-SHARE = 0.25  # of the budget, for the VAE
+SHARE = 0.25  # steps of the VAE over those of the DiT
 SCALED_ON = 256  # training trajectories that fix the scale of the latents
 VAES = {"smoke": Vae(width=64, layers=1, lr=1e-2), "laptop": Vae(width=128, layers=1, lr=2e-3), "paper": Vae()}
 
 
 @dataclass(frozen=True)
 class Settings(concat.Settings):
-    """Those of rung B, the budget shared with the VAE."""
+    """Those of rung B, and the VAE's."""
 
     vae: Vae
     vae_training: Training
 
 
-def shared(settings: concat.Settings, vae: Vae) -> Settings:
+def with_vae(settings: concat.Settings, vae: Vae) -> Settings:
     whole = {field.name: getattr(settings, field.name) for field in fields(settings)}
     optimiser = Optimiser(lr=vae.lr, schedule="cosine", warmup=settings.training.optimiser.warmup)
-    vae_training = replace(part(settings.training, SHARE), optimiser=optimiser)
-    return Settings(**{**whole, "training": part(settings.training, 1 - SHARE)}, vae=vae, vae_training=vae_training)
-
-
-def part(training: Training, share: float) -> Training:
-    """A share of a budget."""
-    return replace(training, steps=max(1, round(share * training.steps)))
+    steps = max(1, round(SHARE * settings.training.steps))
+    return Settings(**whole, vae=vae, vae_training=replace(settings.training, steps=steps, optimiser=optimiser))
 
 
 class Latent(VideoPDE):
@@ -60,7 +56,8 @@ class Latent(VideoPDE):
 
     source = SOURCE
     memory_settings = (*VideoPDE.memory_settings, "vae_training.checkpoint_seconds")
-    profiles: Mapping[str, Any] = {name: shared(Concat.profiles[name], vae) for name, vae in VAES.items()}
+    budget_settings = (*VideoPDE.budget_settings, "vae_training.steps")
+    profiles: Mapping[str, Any] = {name: with_vae(Concat.profiles[name], vae) for name, vae in VAES.items()}
 
     centre_: Tensor  # (latents,)
     spread_: Tensor

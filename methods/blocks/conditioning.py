@@ -11,7 +11,7 @@ from torch import Tensor
 
 from benchmark.core import Dataset, Equation, Grid, Problem, Task, TrajectorySet
 from methods.blocks.normaliser import Normaliser
-from methods.blocks.voronoi import fill
+from methods.blocks.voronoi import fill_frames
 
 
 @dataclass(frozen=True)
@@ -98,15 +98,19 @@ def condition(problem: Problem, observed: ObservedFrames, normaliser: Normaliser
     chosen = list(observed.frames)
     mask = problem.mask[:, chosen].movedim(-1, 2)  # (B, F, C, H, W)
     values = normaliser.encode_seen(problem.values, problem.mask)[:, chosen].movedim(-1, 2)
-    parts = [values] if observed.full else [values, mask.to(values), filled(values, mask, problem.grid)]
-    return Conditioning(torch.cat(parts, dim=2), fields.movedim(-1, 1), _guess(problem, observed, values))
+    parts = [values] if observed.full else [values, mask.to(values), fill_frames(values, mask, problem.grid)]
+    return Conditioning(torch.cat(parts, dim=2), fields.movedim(-1, 1), first_guess(problem, observed, normaliser))
 
 
-def _guess(problem: Problem, observed: ObservedFrames, values: Tensor) -> Tensor:
-    """The frames of a steady problem are different fields: none is a first guess of the other."""
-    is_known = observed.is_one_full_frame and problem.equation.time_order
-    first = values[:, :1] if is_known else torch.zeros_like(values[:, :1])
-    return first.expand(-1, problem.values.shape[1], -1, -1, -1)
+def first_guess(problem: Problem, observed: ObservedFrames, normaliser: Normaliser) -> Tensor:
+    """The frame observed in full, at all times, else zero: (B, T, C, H, W), normalised.
+
+    The frames of a steady problem are different fields: none is a first guess of the other.
+    """
+    values = normaliser.encode_seen(problem.values, problem.mask).movedim(-1, 2)
+    if not observed.is_one_full_frame or not problem.equation.time_order:
+        return torch.zeros_like(values)
+    return values[:, list(observed.frames)].expand_as(values)
 
 
 def known_fields(static: Tensor | None, normaliser: Normaliser, grid: Grid, like: Tensor, places: bool) -> Tensor:
@@ -118,17 +122,6 @@ def known_fields(static: Tensor | None, normaliser: Normaliser, grid: Grid, like
     if places:
         parts.append(coordinates(grid, like).movedim(0, -1).expand(len(like), -1, -1, -1))
     return torch.cat(parts, dim=-1)
-
-
-def filled(values: Tensor, mask: Tensor, grid: Grid) -> Tensor:
-    """(B, F, C, H, W) with each site set to its nearest sensor's value; a frame without sensors stays zero."""
-    v, m = values.flatten(0, 2), mask.flatten(0, 2)
-    seen = m.flatten(1).any(1)
-    if not seen.any():
-        return values
-    video = torch.zeros_like(v)
-    video[seen] = fill(v[seen], m[seen], grid)
-    return video.view_as(values)
 
 
 def coordinates(grid: Grid, like: Tensor) -> Tensor:

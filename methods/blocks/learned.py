@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from itertools import product
 from typing import Any, ClassVar, Self
@@ -42,8 +43,10 @@ class Learned(Method):
     symmetries make of the training set too, and `coordinates`, as known channels."""
 
     memory_settings = ("chunk", "training.checkpoint_seconds")  # when to save moves no number either
+    budget_settings = ("training.steps",)
     stochastic = True
     nearest: ClassVar[bool] = False  # sparse frames are filled from the nearest sensor
+    conditional: ClassVar[bool] = False  # samples by `edm` from the law given what is seen: one step is an answer too
     autocast: ClassVar[bool] = True  # predict in the precision of the training; else in float32
 
     net_: Any
@@ -51,6 +54,7 @@ class Learned(Method):
     shape_: Shape  # of the videos it was trained on
     observed_: Tensor  # (T,) which frames the training tasks show, see `ObservedFrames.state`
     steps_: Tensor  # (stages,)
+    flop_: Tensor  # (stages,) of the training steps; 0: not counted
 
     # -- what a method supplies
 
@@ -64,14 +68,14 @@ class Learned(Method):
 
     @abstractmethod
     def answer(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
-        """To a problem as long as the training videos, (B, T, H, W, C) in physical units, each from its generator."""
+        """To a problem of `reach` frames, (B, T, H, W, C) in physical units, each from its generator."""
 
     @abstractmethod
     def evaluations(self, problem: Problem) -> int:
         """Of the network, for one sample of one window of a trajectory."""
 
     def examples(self, train: TrajectorySet, tasks: Sequence[Task]) -> Examples:
-        return Observations(tasks)
+        return Observations(tasks, self.settings.training.dense_steps)
 
     # -- what a method may change
 
@@ -97,6 +101,10 @@ class Learned(Method):
         """Those that a prediction is scored on; None: all."""
         return None
 
+    def reach(self, problem: Problem) -> int:
+        """Frames of it that one answer covers; the rest is rolled out."""
+        return self.shape_.frames
+
     def aids(self, task: Task) -> tuple[str, ...]:
         s = self.settings
         found = {SYMMETRIES: s.symmetries, COORDINATES: s.coordinates, NEAREST: self.nearest and task.is_sparse}
@@ -110,7 +118,9 @@ class Learned(Method):
         self.build(train, seed)
         symmetries = find_symmetries(train) if self.settings.symmetries else Symmetries()
         stages = self.stages(train, valid, tasks, run.device)
-        self.steps_ = torch.tensor([stage.fit(train, valid, seed, run, symmetries).steps for stage in stages])
+        ends = [stage.fit(train, valid, seed, run, symmetries) for stage in stages]
+        self.steps_ = torch.tensor([end.steps for end in ends])
+        self.flop_ = torch.tensor([end.steps * end.step_flop for end in ends])
         return self
 
     def build(self, train: TrajectorySet, seed: int) -> None:
@@ -133,16 +143,24 @@ class Learned(Method):
             with torch.autocast(device.type, torch.bfloat16, enabled=bf16):
                 videos.append(self._video(part, generators))
         u = torch.cat(videos).unflatten(0, (samples, -1)).to(problem.values)
-        evaluations = self.evaluations(problem) * windows(problem, self.shape_.frames)
+        evaluations = self.evaluations(problem) * windows(problem, self.reach(problem))
         return Prediction(u, self.frames(problem), evaluations)
 
+    def one_step(self, problem: Problem, seed: int) -> Prediction | None:
+        """D(x, sigma_max): from noise that hides everything, the mean of what is possible."""
+        if not self.conditional:
+            return None
+        once = copy(self)
+        once.settings = replace(self.settings, edm=replace(self.settings.edm, steps=1))
+        return once.predict(problem, seed)
+
     def _video(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
-        """Window by window where the video is longer than those of the training set; what was observed stays."""
+        """Window by window where the video is longer than an answer reaches; what was observed stays."""
 
         def window(part: Problem) -> Tensor:
             return keep_observed(self.answer(part, generators), part)
 
-        return roll_out(window, problem, self.shape_.frames)
+        return roll_out(window, problem, self.reach(problem))
 
     def fields(self, static: Tensor | None, like: Tensor) -> Tensor:
         """What does not change in time, for a batch like this one and its coefficients, (B, H, W, K)."""
@@ -173,7 +191,8 @@ class Learned(Method):
         return memory_of(self, task, tasks, dataset, videos)
 
     def cost(self) -> dict[str, float]:
-        return {"parameters": count(self.net_), "steps": int(self.steps_.sum())}
+        counted = {"fit_flop": int(self.flop_.sum())} if self.flop_.all() else {}
+        return {"parameters": count(self.net_), "steps": int(self.steps_.sum()), **counted}
 
 
 def pick(problem: Problem, indices: list[int]) -> Problem:

@@ -2,18 +2,22 @@
 
     J(x) = 1/2 |x|^2 + 1/2 sum over readings of |solve(first(x)) - y|^2 / sigma^2
 
-Readings are nearly exact, so J is a narrow valley: sigma starts large and falls in stages. At each stage the readings'
-derivatives H (one adjoint run each) give the Gauss-Newton inverse Hessian, with which L-BFGS starts:
+Readings are nearly exact, so J is a narrow valley, and through chaotic flow a winding one with many dead ends. So there
+are two starts: all readings at once with a large sigma, and a window that grows frame by frame (quasi-static: Pires,
+Vautard and Talagrand, Tellus A, 1996); the one of less J a few stages later goes on. Sigma falls by half decades: whole
+ones lose the valley long before the misfit shows it. At each stage the readings' derivatives H (one adjoint run each)
+give the Gauss-Newton inverse Hessian, where L-BFGS starts:
 
     (1 + H^T H)^-1 = 1 - H^T (1 + H H^T)^-1 H,    H = d reading / d x / sigma.
 
-Of many readings H takes a random part, weighted up. A trajectory whose readings a stage cannot fit (as happens back
-in time through chaotic flow) keeps the frame of the stage before and is not converged.
+Of many readings H takes a random part, weighted up. A trajectory whose readings a stage cannot fit keeps the frame of
+the stage before, takes no part in later ones and is not converged.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import torch
@@ -25,11 +29,13 @@ from methods.blocks.lbfgs import minimise
 
 RUNS = 512  # adjoint runs at once
 UNFIT = 5.0  # sigmas of misfit, at which a stage has failed
+CHOICE = 3  # stages of falling sigma, after which the better of both starts goes on
 
 
 @dataclass(frozen=True)
 class Stages:
-    sigmas: tuple[float, ...] = (0.3, 0.03, 3e-3, 3e-4, 3e-5, 1e-5)  # over the spread of a frame, beside the noise
+    # over the spread of a frame, beside the noise
+    sigmas: tuple[float, ...] = (0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5)
     iterations: int = 40  # of L-BFGS in each stage, at most
     adjoints: int = 256  # readings that H is made of, at most
     tolerance: float = 1e-3  # a stage is over when J falls by less than this part of itself
@@ -44,18 +50,67 @@ class Fitted(NamedTuple):
 
 def assimilate(problem: Problem, law: FirstFrame, x: Tensor, level: Tensor, stages: Stages) -> Fitted:
     """From a first guess x (B, N); `level` (T,) is the spread of each frame."""
-    runs, fits = 0.0, torch.ones(len(x), dtype=torch.bool, device=x.device)
-    converged = fits
-    sigmas = _needed(stages.sigmas, problem.noise)
-    misfits = [_Misfit(problem, law, (sigma**2 + problem.noise**2) ** 0.5 * level) for sigma in sigmas]
-    for i, misfit in enumerate(misfits):
-        inverse = _GaussNewton.at(x, misfit, stages.adjoints, seed=i)
-        found = minimise(misfit.objective, x, stages.iterations, tolerance=stages.tolerance, precondition=inverse)
-        fits = fits & (misfit.size(found.x) < UNFIT)
-        x = torch.where(fits[:, None], found.x, x) if i else found.x
-        converged, runs = found.converged & fits, runs + found.evaluations + inverse.runs
+    windows, sigmas = _windows(problem), _needed(stages.sigmas, problem.noise)
+    growing = [_Misfit.at(window, law, sigmas[0], level) for window in windows[:-1]]
+    falling = [_Misfit.at(windows[-1], law, sigma, level) for sigma in sigmas]
+    everyone = torch.ones(len(x), dtype=torch.bool, device=x.device)
+    start = _State(x, everyone, everyone, 0.0)
+    state = start.descend(growing + falling[:CHOICE], stages)
+    if growing:
+        state = state.better(start.descend(falling[:CHOICE], stages), falling[:CHOICE][-1])
+    state = state.descend(falling[CHOICE:], stages, seed=CHOICE)
     with torch.no_grad():
-        return Fitted(misfits[-1].first(x), runs, misfits[-1].size(x), converged)
+        return Fitted(falling[-1].first(state.x), state.runs, falling[-1].size(state.x), state.converged)
+
+
+@dataclass(frozen=True)
+class _State:
+    x: Tensor  # (B, N)
+    fits: Tensor  # (B,) bool: no stage has failed
+    converged: Tensor  # (B,) bool: and the last one ended before its iterations ran out
+    runs: float
+
+    def descend(self, misfits: Sequence[_Misfit], stages: Stages, seed: int = 0) -> _State:
+        """Through stages, without those that are lost on the way."""
+        x, fits, converged, runs = self.x.clone(), self.fits.clone(), self.converged.clone(), self.runs
+        for i, whole in enumerate(misfits):
+            rows = fits.nonzero()[:, 0]
+            if not len(rows):
+                break
+            misfit = whole[rows]
+            inverse = _GaussNewton.at(x[rows], misfit, stages.adjoints, seed + i)
+            found = minimise(
+                misfit.objective, x[rows], stages.iterations, tolerance=stages.tolerance, precondition=inverse
+            )
+            good = misfit.size(found.x) < UNFIT
+            x[rows] = torch.where(good[:, None], found.x, x[rows])
+            fits[rows], converged[rows] = good, good & found.converged
+            runs += (found.evaluations + inverse.runs) * len(rows) / len(x)
+        return _State(x, fits, converged, runs)
+
+    def better(self, other: _State, misfit: _Misfit) -> _State:
+        """Of each trajectory the state of less J."""
+        with torch.no_grad():
+            mine = misfit.objective(self.x) <= misfit.objective(other.x)
+        return _State(
+            torch.where(mine[:, None], self.x, other.x),
+            torch.where(mine, self.fits, other.fits),
+            torch.where(mine, self.converged, other.converged),
+            self.runs + other.runs,
+        )
+
+
+def _windows(problem: Problem) -> list[Problem]:
+    """The problem up to each frame with readings; a steady problem, whose frames are fields, in one piece."""
+    if problem.equation.time_order == 0:
+        return [problem]
+    seen = problem.mask.flatten(2).any(-1).any(0).nonzero()[:, 0].tolist()
+    return [_until(problem, n) for n in sorted({max(2, t + 1) for t in seen})]
+
+
+def _until(problem: Problem, frames: int) -> Problem:
+    values, mask = problem.values[:, :frames], problem.mask[:, :frames]
+    return replace(problem, values=values, mask=mask, grid=problem.grid.first(frames))
 
 
 def _needed(sigmas: tuple[float, ...], noise: float) -> tuple[float, ...]:
@@ -68,6 +123,14 @@ class _Misfit:
     problem: Problem
     law: FirstFrame
     spread: Tensor  # (T,)
+
+    @classmethod
+    def at(cls, problem: Problem, law: FirstFrame, sigma: float, level: Tensor) -> _Misfit:
+        frames = len(problem.grid.times)
+        return cls(problem, law, (sigma**2 + problem.noise**2) ** 0.5 * level[:frames])
+
+    def __getitem__(self, rows: Tensor) -> _Misfit:
+        return replace(self, problem=self.problem[rows])
 
     def first(self, x: Tensor) -> Tensor:
         return self.law.frame(x)[..., None].to(self.problem.values.dtype)

@@ -1,4 +1,4 @@
-"""Nearest-sensor fill on a grid, exact, for any number of sensors at once.
+"""Nearest-sensor fill on a grid, exact, for any number of sensors at once, and nearest observed frame in time.
 
 The squared distance splits into axes, so the nearest sensor of a site is found row by row and then across rows:
 
@@ -37,6 +37,32 @@ def fill(values: Tensor, mask: Tensor, grid: Grid, chunk: int = 16) -> Tensor:
     which = first.cumsum(0) - 1  # (N,) the mask each frame has
     filled = [v.flatten(1).gather(1, nearest[w]) for v, w in zip(values.split(chunk), which.split(chunk), strict=True)]
     return torch.cat(filled).view_as(values)
+
+
+def fill_frames(values: Tensor, mask: Tensor, grid: Grid) -> Tensor:
+    """(B, T, C, H, W) with each site set to its nearest sensor's value; a frame without sensors stays zero."""
+    v, m = values.flatten(0, 2), mask.flatten(0, 2)
+    seen = m.flatten(1).any(1)
+    if not seen.any():
+        return values
+    filled = torch.zeros_like(v)
+    filled[seen] = fill(v[seen], m[seen], grid)
+    return filled.view_as(values)
+
+
+def fill_video(values: Tensor, mask: Tensor, grid: Grid) -> Tensor:
+    """The same, and a frame without sensors is the filled frame nearest in time, the earlier of two."""
+    frames = fill_frames(values, mask, grid)
+    nearest = _nearest_frame(mask.flatten(3).any(-1))  # (B, T, C)
+    return frames.gather(1, nearest[..., None, None].expand_as(frames))
+
+
+def _nearest_frame(seen: Tensor) -> Tensor:
+    """(B, T, C) bool -> (B, T, C) long."""
+    t = torch.arange(seen.shape[1], device=seen.device)
+    distance = (t[:, None] - t).abs().float()  # (T, T')
+    far = torch.where(seen, 0.0, torch.inf)  # (B, T', C)
+    return (distance[None, :, :, None] + far[:, None]).argmin(2)
 
 
 def _squared_distances(grid: Grid, axis: int, device: torch.device) -> Tensor:

@@ -59,6 +59,7 @@ LAPTOP = Settings(
 class PINN(Method):
     scope = "instance"
     memory_settings = ("chunk",)
+    budget_settings = ("schedule.adam", "schedule.lbfgs")
     uses_equation = True
     source = "Raissi et al., J. Comput. Phys. 378 (2019) 686"
     profiles = {"smoke": SMOKE, "laptop": LAPTOP, "paper": Settings()}

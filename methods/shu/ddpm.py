@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
 
 import torch
 from torch import Tensor
 
-Target = Literal["noise", "velocity"]
+from methods.blocks.diffusion import variance_preserving as vp
+from methods.blocks.diffusion.variance_preserving import Target
+
 Predict = Callable[[Tensor, Tensor], Tensor]  # x_t (B, ...), t (B,) or (1,) long -> eps (B, ...)
 
 
@@ -46,18 +47,12 @@ def noised(schedule: Schedule, x: Tensor, t: Tensor, noise: Tensor) -> Tensor:
 
 def target_of(target: Target, schedule: Schedule, x: Tensor, t: Tensor, noise: Tensor) -> Tensor:
     """What a network should answer to x_t: eps or v."""
-    if target == "noise":
-        return noise
-    signal, spread = _parts(schedule, t, x)
-    return signal * noise - spread * x
+    return vp.target_of(target, *_parts(schedule, t, x), x, noise)
 
 
 def noise_of(target: Target, schedule: Schedule, x_t: Tensor, t: Tensor, answer: Tensor) -> Tensor:
-    """eps, from what a network answered: sqrt(abar) v + sqrt(1 - abar) x_t where that is v."""
-    if target == "noise":
-        return answer
-    signal, spread = _parts(schedule, t, x_t)
-    return signal * answer + spread * x_t
+    """eps, from what a network answered."""
+    return vp.noise_of(target, *_parts(schedule, t, x_t), x_t, answer)
 
 
 def _parts(schedule: Schedule, t: Tensor, like: Tensor) -> tuple[Tensor, Tensor]:

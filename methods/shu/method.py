@@ -17,30 +17,36 @@ import torch
 from torch import Tensor, nn
 
 from benchmark.core import Dataset, Grid, Problem, Task, TrajectorySet
-from methods.blocks.conditioning import Shape, filled
+from methods.blocks.conditioning import Shape
+from methods.blocks.diffusion.variance_preserving import Target
 from methods.blocks.learned import Learned
 from methods.blocks.networks.unet import SHU, Architecture, UNet
 from methods.blocks.normaliser import SIGMA_DATA
+from methods.blocks.overlap import cut, joined
 from methods.blocks.training.batches import draw_noise
 from methods.blocks.training.budget import Training
 from methods.blocks.training.examples import Clip, Clips
 from methods.blocks.training.optimiser import Optimiser
-from methods.shu.ddpm import Schedule, Target, antithetic, ddim, noise_of, noised, target_of
+from methods.blocks.voronoi import fill_frames
+from methods.shu.ddpm import Schedule, antithetic, ddim, noise_of, noised, target_of
 
 FRAMES = 3  # of a window
 
 
 @dataclass(frozen=True)
 class Restarts:
-    """When to start, how many steps to take, and how often. Defaults: the authors' command line, three times over."""
+    """When to start, how many steps to take, and how often. Defaults: the authors' command line, three times over, and
+    the blur of their sparse conditional configuration."""
 
     time: int = 400  # of the first start: its first step is the largest multiple of time / steps below it
     steps: int = 20  # of the first start
     starts: int = 3
     shrink: float = 0.7  # of time and steps from one start to the next
-    blur: float = 0.0  # standard deviation, in cells, of a Gaussian that smooths the first guide
+    blur: int = 7  # cells, odd: width and standard deviation of the Gaussian that smooths the first guide; 0: none
 
     def __post_init__(self) -> None:
+        if self.blur < 0 or (self.blur and self.blur % 2 == 0):
+            raise ValueError(f"blur: expected 0 or an odd number of cells, got {self.blur}")
         if not 0 < self.steps <= self.time or self.starts < 1 or not 0 < self.shrink <= 1:
             raise ValueError(f"restarts: expected 0 < steps <= time, starts >= 1 and 0 < shrink <= 1, got {self}")
 
@@ -84,7 +90,7 @@ SMALL = Architecture(32, (1, 2), 1, attention=(), groups=8, dropout=0.0, padding
 LAPTOP = Settings(
     SMALL,
     target="velocity",
-    restarts=Restarts(time=400, steps=10),
+    restarts=Restarts(time=400, steps=10, blur=0),
     variant="penalty",
     strength=0.5,
     line_search=True,
@@ -101,7 +107,7 @@ LAPTOP = Settings(
 SMOKE = replace(  # so few steps that each answers with a mean over what is possible
     LAPTOP,
     architecture=replace(SMALL, width=16),
-    restarts=Restarts(time=600, steps=2, starts=2),
+    restarts=Restarts(time=600, steps=2, starts=2, blur=0),
     symmetries=False,
     coordinates=False,
     training=Training(steps=100, batch=16, optimiser=Optimiser(lr=5e-3, warmup=5), ema=0.9, validations=2),
@@ -156,7 +162,7 @@ class Shu(Learned):
 
     def answer(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
         restarts, schedule = self.settings.restarts, self.settings.schedule
-        guide = self.triples(self.guide(problem))  # (B, W, 3 C, H, W)
+        guide = cut(self.guide(problem), FRAMES).flatten(2, 3)  # (B, W, 3 C, H, W)
         static = None if problem.static is None else problem.static.repeat_interleave(guide.shape[1], 0)
         x = guide.flatten(0, 1)
         predict, correct = self.predictor(self.fields(static, x), static), self.corrector(static)
@@ -164,12 +170,14 @@ class Shu(Learned):
             noise = draw_noise(guide.shape[1:], generators, x.device).flatten(0, 1)
             x = noised(schedule, x, torch.tensor(times[0]), noise)
             x = ddim(schedule, predict, x, times, correct)
-        return self.join(self.decode(x).unflatten(0, guide.shape[:2]))
+        return joined(self.decode(x).unflatten(0, guide.shape[:2]))
 
     def guide(self, problem: Problem) -> Tensor:
         """Each frame from its own sensors, in standard units: (B, T, C, H, W)."""
         y = self.normaliser_.encode_seen(problem.values, problem.mask).movedim(-1, 2) / SIGMA_DATA
-        return blurred(filled(y, problem.mask.movedim(-1, 2), problem.grid), self.settings.restarts.blur, problem.grid)
+        return blurred(
+            fill_frames(y, problem.mask.movedim(-1, 2), problem.grid), self.settings.restarts.blur, problem.grid
+        )
 
     def predictor(self, fields: Tensor, static: Tensor | None) -> Callable[[Tensor, Tensor], Tensor]:
         """eps(x, t)."""
@@ -242,15 +250,6 @@ class Shu(Learned):
     def decode(self, x: Tensor) -> Tensor:
         return self.normaliser_.decode(x.unflatten(1, (FRAMES, -1)).movedim(2, -1) * SIGMA_DATA)
 
-    def triples(self, x: Tensor) -> Tensor:
-        """All runs of three frames: (B, T, C, H, W) -> (B, T - 2, 3 C, H, W)."""
-        count = x.shape[1] - FRAMES + 1
-        return torch.stack([x[:, i : i + count] for i in range(FRAMES)], 2).flatten(2, 3)
-
-    def join(self, u: Tensor) -> Tensor:
-        """The middle frame of each window, the outer ones of the first and the last: (B, W, 3, ..) -> (B, T, ..)."""
-        return torch.cat([u[:, 0, :1], u[:, :, 1], u[:, -1, 2:]], 1)
-
     @staticmethod
     def _with(x: Tensor, fields: Tensor) -> Tensor:
         """Windows (N, 3 C, H, W) and the fields that stay (N, H, W, K)."""
@@ -273,19 +272,19 @@ def unit(g: Tensor) -> Tensor:
     return g / g.square().mean((1, 2, 3), keepdim=True).sqrt().clamp(min=1e-12)
 
 
-def blurred(x: Tensor, std: float, grid: Grid) -> Tensor:
-    """A Gaussian of so many cells over the last two axes, around the torus or with mirrored edges."""
-    if not std:
+def blurred(x: Tensor, width: int, grid: Grid) -> Tensor:
+    """A Gaussian window of so many cells over the last two axes, around the torus or with mirrored edges."""
+    if not width:
         return x
     for axis, n in zip((-2, -1), grid.shape, strict=True):
-        x = (gaussian(n, std, grid.boundary == "periodic").to(x) @ x.movedim(axis, -2)).movedim(-2, axis)
+        x = (window(n, width, grid.boundary == "periodic").to(x) @ x.movedim(axis, -2)).movedim(-2, axis)
     return x
 
 
-def gaussian(n: int, std: float, periodic: bool) -> Tensor:
-    """The matrix (n, n) of the blur of one axis; rows add up to 1."""
+def window(n: int, width: int, periodic: bool) -> Tensor:
+    """The blur of one axis as a matrix (n, n): exp(-d^2 / (2 width^2)) where d < width / 2; rows add up to 1."""
     i = torch.arange(n)
     distance = (i[:, None] - i).abs()
     images = [distance, n - distance] if periodic else [distance, i[:, None] + i + 1, 2 * n - 1 - i[:, None] - i]
-    weights = torch.stack([(-0.5 * (d / std) ** 2).exp() for d in images]).sum(0)
+    weights = torch.stack([(-0.5 * (d / width) ** 2).exp() * (d < width / 2) for d in images]).sum(0)
     return weights / weights.sum(1, keepdim=True)

@@ -19,11 +19,12 @@ from benchmark.core import Grid
 from methods.blocks.networks.unet import NEARLY_ZERO, UNet, normalisation
 from methods.blocks.networks.unet import Architecture as UNetArchitecture
 
-DIFFUSERS = UNetArchitecture(  # the 128^2 configuration: attention on all levels but the first
+DIFFUSERS = UNetArchitecture(  # the 128^2 configuration: attention on all levels but the first, whatever the grid
     width=128,
     multipliers=(1, 2, 2, 2),
     blocks=2,
-    attention=(64, 32, 16),
+    attention=(1, 2, 3),
+    attention_by="level",
     decoder_attention="all",
     modulate=True,
     dropout=0.0,

@@ -94,6 +94,7 @@ class Learn(Method):
     stochastic = True
     profiles = {"smoke": LearnSettings(), "laptop": LearnSettings(steps=4)}
     sampling_settings = ("shift",)
+    budget_settings = ("steps",)
 
     def fit(self, train, valid, tasks, seed, run):
         log("fit", train.grid.shape, seed, ",".join(task.name for task in tasks))

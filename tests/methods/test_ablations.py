@@ -8,18 +8,20 @@ from benchmark.core import Run
 from benchmark.planning.registry import registry
 from methods.ablations.concat import Concat
 from methods.ablations.dit import Architecture, DiT, pad_end, positions
+from methods.ablations.flat import Flat
 from methods.ablations.hierarchical import Hierarchical
 from methods.ablations.latent import Latent
 from methods.ablations.mixed import Mixed, mixed
 from methods.ablations.vae import Vae, VideoVae
 from methods.blocks.learned import count
 from methods.videopde.method import VideoPDE
+from methods.videopde.model import HVDiT
 from tasks import observation as tasks
 from tests.methods.heat import HeatDataset
 from tests.methods.small import generators, load, planned
 
 HEAT = HeatDataset.small(long_frames=9)
-RUNGS = (Mixed, Concat, Latent, Hierarchical)
+RUNGS = (Mixed, Concat, Latent, Flat, Hierarchical)
 SMALL = Architecture((2, 4, 4), width=16, depth=2, head_dim=8)
 
 
@@ -195,7 +197,7 @@ def test_steady_fields_and_coefficient_fields(cls, name, frames):
 def test_only_videopde_is_told_the_mask():
     """Sensors that read the mean are not seen: without the mask they look like none."""
     seen = problem(tasks.CONT_3)
-    for cls in (Concat, Latent, Hierarchical):
+    for cls in (Concat, Latent, Flat, Hierarchical):
         method = quick(cls)
         flat = replace(seen, values=torch.where(seen.mask, method.normaliser_.mean, 0.0))
         none = replace(flat, mask=torch.zeros_like(seen.mask))
@@ -234,28 +236,51 @@ def test_a_latent_fit_goes_on_where_it_was(tmp_path):
         assert torch.equal(value, again.state()[name]) and torch.equal(value, alone.state()[name])
 
 
-# -- one thing changes at a time
+# -- what the rungs share, and what they do not
 
 
 @pytest.mark.parametrize("profile", ["smoke", "laptop", "paper"])
 def test_all_rungs_share_budget_and_diffusion(profile):
     ours = VideoPDE.profiles[profile]
     assert Hierarchical.profiles[profile] == ours
-    for cls in (Mixed, Concat, Latent):
+    for cls in RUNGS:
         settings = cls.profiles[profile]
         assert settings.edm == ours.edm and settings.architecture.patch == ours.architecture.patch
-        assert settings.training.batch == ours.training.batch
-        assert settings.training.optimiser == ours.training.optimiser
+        assert settings.training == ours.training  # as many steps, too
+        assert (settings.symmetries, settings.coordinates) == (ours.symmetries, ours.coordinates)
     assert Mixed.profiles[profile] == Concat.profiles[profile]
-    assert Concat.profiles[profile].training == ours.training
-    latent = Latent.profiles[profile]
-    assert latent.training.steps + latent.vae_training.steps == pytest.approx(ours.training.steps, abs=1)
+
+
+@pytest.mark.parametrize("profile, video", [("smoke", (4, 16, 16)), ("laptop", (8, 32, 32)), ("paper", (20, 128, 128))])
+def test_the_flat_rung_costs_what_rung_b_costs(profile, video):
+    """Per token: two FLOPs for each weight, and four times the width for each key."""
+    dit = Concat.profiles[profile].architecture.for_video(*video)
+    one_level = Flat.profiles[profile].architecture.for_video(*video)
+    frames, sites = video[0] // dit.patch[0], video[1] * video[2] // (dit.patch[1] * dit.patch[2])
+    with torch.device("meta"):
+        plain, level = DiT(1, 1, dit).blocks, HVDiT(1, 1, one_level).middle
+    assert dit.patch == one_level.patch and (dit.width,) == one_level.widths
+    cost = 2 * weights(plain) + 4 * dit.width * dit.depth * (frames + sites)
+    flat = 2 * weights(level) + 4 * dit.width * one_level.depths[0] * frames * sites
+    assert flat == pytest.approx(cost, rel=0.05)
+
+
+def weights(module):
+    return sum(p.numel() for p in module.parameters() if p.ndim == 2)
+
+
+def test_the_flat_rung_has_one_level_and_looks_everywhere():
+    net, x = awake(quick(Flat).network(quick(Flat).shape_)), torch.zeros(1, 4, 16, 16, 1, requires_grad=True)
+    assert not net.down and not net.up and all(layer.attention.kernel is None for layer in net.middle)
+    net(x, torch.zeros(1), x.detach())[0, 0, 0, 0, 0].backward()
+    assert (x.grad != 0).all()
 
 
 def test_the_paper_profile_has_the_sizes_it_names():
     sizes = {cls: planned(cls) for cls in RUNGS}
     assert sizes[Concat] == pytest.approx(39.6e6, rel=0.01) and sizes[Mixed] == pytest.approx(sizes[Concat], rel=0.001)
     assert sizes[Hierarchical] == pytest.approx(118.0e6, rel=0.005)
+    assert sizes[Flat] == pytest.approx(16.0e6, rel=0.005)
     assert sizes[Latent] == pytest.approx(sizes[Concat] + 4.6e6, rel=0.01)
     own = quick(Latent)
     assert planned(Latent, "smoke") == count(own.net_)

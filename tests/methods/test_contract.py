@@ -99,6 +99,15 @@ def test_a_method_has_settings_for_every_profile(method):
     assert cls.scope in ("task", "dataset", "instance")
 
 
+AUGMENTED: set[str] = set()  # methods whose source trains on turned examples: none does
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_paper_profile_trains_on_turned_examples_only_where_the_source_does(method):
+    settings = KNOWN.load("methods", method).profiles["paper"]
+    assert getattr(settings, "symmetries", False) == (method in AUGMENTED)
+
+
 def other(value, hint):
     """Another value that a setting may have."""
     if get_origin(hint) is Literal:

@@ -1,3 +1,4 @@
+import math
 from dataclasses import replace
 from functools import cache
 
@@ -5,10 +6,12 @@ import pytest
 import torch
 from torch import nn
 
+from methods.blocks.conditioning import Shape
 from methods.blocks.networks.fourier import Architecture
-from methods.eci import ECI, SMOKE, Settings, VelocityNet
+from methods.eci import ECI, SMOKE, Settings, VelocityNet, embedded
 from tasks import observation as tasks
-from tests.methods.generative_case import comes_back, data, fit, keeps_its_promises, problem, quick
+from tests.methods.generative_case import HEAT, comes_back, data, fit, keeps_its_promises, problem, quick
+from tests.methods.small import planned
 
 QUICK = quick(SMOKE, steps=3, repeats=2)
 FORMS = {"2d": QUICK.architecture, "3d": Architecture("3d", width=8, modes=8, time_modes=4, layers=1)}
@@ -128,3 +131,39 @@ def test_wrong_settings_are_refused():
         Settings(repeats=0)
     with pytest.raises(ValueError, match="recurrent"):
         Settings(architecture=Architecture("recurrent"))
+
+
+# -- what the source's network sees
+
+
+def test_flow_time_enters_as_sines_and_cosines_of_rates_from_2000_to_1():
+    code = embedded(torch.tensor([0.0, 0.37]), 16)
+    assert code.shape == (2, 16) and code[0].tolist() == [0.0] * 8 + [1.0] * 8
+    rates = [2000 ** (1 - i / 7) for i in range(8)]
+    expected = [f(0.37 * rate) for f in (math.sin, math.cos) for rate in rates]
+    assert rates[0] == 2000 and rates[-1] == 1
+    torch.testing.assert_close(code[1], torch.tensor(expected), atol=2e-4, rtol=0)
+    assert embedded(torch.tensor([0.37]), 1).tolist() == [[pytest.approx(-0.13)]]
+    with pytest.raises(ValueError, match="time_channels"):
+        Settings(time_channels=5)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_time_channels_reach_the_operator(form):
+    net = VelocityNet(2, 6, data("train").grid, FORMS[form], False, 16)
+    x, fields = torch.randn(3, 4, 16, 16, 2), torch.randn(1, 6, 16, 16)
+    one, other = net(x, torch.tensor([0.2]), fields), net(x, torch.tensor([0.7]), fields)
+    assert one.shape == x.shape and not torch.allclose(one, other)
+    torch.testing.assert_close(net(x, torch.full((3,), 0.2), fields), one, rtol=1e-4, atol=1e-6)
+
+
+def test_the_paper_profile_is_the_sources_operator():
+    """Lifting and projection 256, no padding, gradients clipped at 100; 9.5M parameters for one channel."""
+    settings = ECI.profiles["paper"]
+    a = settings.architecture
+    assert a.lifting * a.width == a.projection * a.width == 256 and a.padding == 0
+    assert settings.training.optimiser.clip == 100 and settings.time_channels == 16
+    net = ECI(settings).network(Shape.planned(tasks.CONT_3, HEAT, with_coordinates=True))
+    assert net.operator.domain_padding is None and net.operator.lifting.fcs[0].out_channels == 256
+    assert net.operator.lifting.fcs[0].in_channels == 1 + 4 + 16 + 1  # field, coordinates, time, place of the frame
+    assert planned(ECI) == pytest.approx(9.5e6, rel=0.01)

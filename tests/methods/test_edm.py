@@ -7,6 +7,7 @@ from torch import nn
 
 from methods.blocks.diffusion.edm import (
     EDM,
+    HDIT,
     Denoiser,
     Edm,
     denoising_loss,
@@ -22,16 +23,6 @@ from methods.blocks.diffusion.edm import (
 from methods.blocks.training.batches import stratified
 
 MEAN, STD = 0.3, 0.5
-
-HDIT = Edm(
-    law="cosine",
-    cosine_size=128,
-    weight="soft_min_snr",
-    sampler="dpmpp_2m",
-    steps=50,
-    sigma_min=1e-2,
-    sigma_max=160.0,
-)  # Crowson et al. 2024
 
 
 def gaussian_denoiser(x, sigma):

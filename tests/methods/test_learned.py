@@ -183,7 +183,10 @@ def test_a_restored_method_gives_the_same_answer():
     restored = Small(QUICK).restore(state, data("train"))
     assert same(state, restored.state()) and restored.cost() == method.cost()
     assert torch.equal(restored.predict(seen, 0).u, method.predict(seen, 0).u)
-    assert method.cost() == {"parameters": count(method.net_), "steps": 6}
+    flop = method.cost()["fit_flop"]
+    assert method.cost() == {"parameters": count(method.net_), "steps": 6, "fit_flop": flop}
+    twice = Small(replace(QUICK, training=replace(QUICK.training, steps=12)))
+    assert twice.fit(data("train"), data("valid"), [tasks.FWD_PARTIAL], 0, Run()).cost()["fit_flop"] == 2 * flop > 0
 
 
 def test_a_fit_is_a_function_of_its_seed_and_leaves_the_global_one_alone():
@@ -227,3 +230,7 @@ def test_coefficient_fields_and_steady_fields_count():
         if seen.static is not None:
             other = replace(seen, static=seen.static.flip(0))
             assert not torch.equal(method.predict(other, 0).u, answer)
+
+
+def test_a_regression_has_no_other_answer():
+    assert Small(QUICK).one_step(None, 0) is None

@@ -11,11 +11,11 @@ from methods.blocks.normaliser import SIGMA_DATA
 from methods.blocks.training.examples import Clip
 from methods.nearest import Nearest
 from methods.shu.ddpm import Schedule, antithetic, ddim, noise_of, noised, target_of
-from methods.shu.method import SMOKE, Restarts, Settings, Shu, best_step, blurred, gaussian, unit
+from methods.shu.method import SMOKE, Restarts, Settings, Shu, best_step, blurred, unit, window
 from tasks import observation as tasks
 from tests.methods.generative_case import HEAT, comes_back, data, fit, keeps_its_promises, problem, quick
 
-QUICK = quick(SMOKE, restarts=Restarts(time=300, steps=3, starts=2))
+QUICK = quick(SMOKE, restarts=Restarts(time=300, steps=3, starts=2, blur=0))
 VARIANTS = ("plain", "penalty", "conditional")
 
 
@@ -91,14 +91,6 @@ def test_restarts_shrink():
 # -- windows and guide
 
 
-def test_windows_overlap_and_join_again():
-    method = fitted()
-    x = torch.arange(5.0)[None, :, None, None, None].expand(2, 5, 1, 16, 16)
-    windows = method.triples(x)
-    assert windows.shape == (2, 3, 3, 16, 16) and windows[0, 1, :, 0, 0].tolist() == [1, 2, 3]
-    assert torch.equal(method.join(windows[..., None])[..., 0], x[:, :, 0])
-
-
 def test_the_guide_is_the_nearest_sensor():
     method, seen = fitted(), problem()
     guide = method.normaliser_.decode(method.guide(seen).movedim(2, -1) * SIGMA_DATA)
@@ -106,7 +98,7 @@ def test_the_guide_is_the_nearest_sensor():
 
 
 def test_with_hardly_any_noise_the_answer_is_the_guide():
-    still = Shu(replace(QUICK, variant="plain", restarts=Restarts(time=1, steps=1, starts=1)))
+    still = Shu(replace(QUICK, variant="plain", restarts=Restarts(time=1, steps=1, starts=1, blur=0)))
     still.restore(fitted("plain").state(), data("train"))
     answer, guide = still.predict(problem(), 0).u[0], Nearest(None).predict(problem(), 0).u[0]
     assert (answer - guide).norm() < 0.05 * guide.norm()
@@ -116,9 +108,24 @@ def test_with_hardly_any_noise_the_answer_is_the_guide():
 def test_a_blur_smooths_and_keeps_constants(boundary):
     grid = Grid((16, 16), (1.0, 1.0), (0.0, 1.0), boundary)
     x = torch.randn(2, 3, 16, 16, generator=torch.Generator().manual_seed(0))
-    assert blurred(x, 1.5, grid).std() < 0.5 * x.std() and torch.equal(blurred(x, 0.0, grid), x)
-    torch.testing.assert_close(blurred(torch.ones_like(x), 1.5, grid), torch.ones_like(x))
-    torch.testing.assert_close(gaussian(16, 1.5, boundary == "periodic").sum(1), torch.ones(16))
+    assert blurred(x, 3, grid).std() < 0.5 * x.std() and torch.equal(blurred(x, 0, grid), x)
+    torch.testing.assert_close(blurred(torch.ones_like(x), 3, grid), torch.ones_like(x))
+    torch.testing.assert_close(window(16, 3, boundary == "periodic").sum(1), torch.ones(16))
+
+
+@pytest.mark.parametrize("boundary, mode", [("periodic", "circular"), ("dirichlet", "replicate")])
+def test_the_blur_of_the_paper_profile_is_a_window_of_seven_cells(boundary, mode):
+    """Kernel 7 and sigma 7, as the authors' sparse conditional configuration has it."""
+    x = torch.randn(1, 1, 16, 16, generator=torch.Generator().manual_seed(0))
+    weights = torch.exp(-0.5 * (torch.arange(-3.0, 4.0) / 7) ** 2)
+    kernel = torch.outer(weights, weights)[None, None] / weights.sum() ** 2
+    expected = torch.nn.functional.conv2d(torch.nn.functional.pad(x, (3, 3, 3, 3), mode=mode), kernel)
+    found = blurred(x, Settings().restarts.blur, Grid((16, 16), (1.0, 1.0), (0.0, 1.0), boundary))
+    inner = (..., slice(3, -3), slice(3, -3))  # mirrored edges repeat more than the last cell
+    where = (...,) if boundary == "periodic" else inner
+    torch.testing.assert_close(found[where], expected[where])
+    with pytest.raises(ValueError, match="blur: expected 0 or an odd number"):
+        Restarts(blur=4)
 
 
 # -- the equation
@@ -185,6 +192,16 @@ def test_the_size_of_the_paper():
     cls = registry().load("datasets", "kolmogorov")  # 256^2
     size = Shu(Settings(variant="plain")).parameters(tasks.CONT_3, cls(cls.profiles["paper"]))
     assert size == pytest.approx(3.47e6, rel=0.005)
+
+
+@pytest.mark.parametrize("side, layers", [(256, 1), (128, 4)])
+def test_attention_is_where_the_grid_has_16_cells_a_side(side, layers):
+    """In the middle; at 128^2 also in the last level's one block on the way down and both on the way up."""
+    shape = Shape.planned(tasks.CONT_3, HEAT, with_coordinates=False)
+    grid = Grid((side, side), (1.0, 1.0), (0.0, 1.0, 2.0), "periodic")
+    with torch.device("meta"):
+        net = Shu(Settings()).network(replace(shape, grid=grid))
+    assert len(net.attentions()) == layers
 
 
 def test_what_it_cannot_do_it_says():

@@ -20,7 +20,7 @@ from methods.blocks.training.batches import ShuffledBatches
 from methods.blocks.training.budget import Progress, Training
 from methods.blocks.training.checkpoint import read_log
 from methods.blocks.training.loop import fit_loop
-from methods.blocks.training.muon import Muon, orthogonalise
+from methods.blocks.training.muon import QUINTIC, Muon, orthogonalise
 from methods.blocks.training.optimiser import Ema, Group, Optimiser, default_groups, make_optimisers
 from tests.methods import training_case as case
 
@@ -86,6 +86,13 @@ def test_a_finished_fit_is_read_back_without_a_step(tmp_path):
     again, back = fit(loss=never, folder=tmp_path, validate=case.validate)
     assert same(weights(first), weights(again))
     assert back == progress
+
+
+def test_a_step_is_counted_once_and_stays_counted(tmp_path):
+    """Two products forward, three backward: nothing asks for the gradient of the input."""
+    _, progress = fit(folder=tmp_path)
+    assert progress.step_flop == (2 + 3) * 2 * QUICK.batch * 16 * 32
+    assert fit(folder=tmp_path)[1].step_flop == progress.step_flop
 
 
 def test_half_a_checkpoint_is_ignored_and_cleared_away(tmp_path):
@@ -309,7 +316,9 @@ def test_two_processes_do_what_one_does_with_the_whole_batch(tmp_path):
 
 @pytest.mark.slow
 def test_a_compiled_model_learns_the_same():
-    plain, compiled = (fit(replace(QUICK, compile=c), network=case.model(norm=False))[0] for c in (False, True))
+    fits = [fit(replace(QUICK, compile=c), network=case.model(norm=False)) for c in (False, True)]
+    plain, compiled = (network for network, _ in fits)
+    assert [progress.step_flop > 0 for _, progress in fits] == [True, False]  # what is compiled is not counted
     for name, value in plain.state_dict().items():
         torch.testing.assert_close(compiled.state_dict()[name], value, rtol=1e-3, atol=1e-4)
 
@@ -343,12 +352,23 @@ def test_groups_decide_decay_rate_and_optimiser():
 @pytest.mark.parametrize("shape", [(24, 24), (12, 40), (40, 12)])
 def test_muon_steps_are_nearly_orthogonal_and_as_large_as_those_of_adamw(shape):
     g = torch.randn(shape, generator=torch.Generator().manual_seed(0))
-    singular = torch.linalg.svdvals(orthogonalise(g))
+    singular = torch.linalg.svdvals(orthogonalise(g[None])[0])
     assert singular.min() > 0.3 and singular.max() < 1.3
     weight = nn.Parameter(torch.zeros(shape))
     weight.grad = 1e4 * g
     Muon([weight], lr=0.1).step()
     assert weight.square().mean().sqrt().item() == pytest.approx(0.1 * 0.2, rel=0.3)
+
+
+def test_matrices_are_orthogonalised_each_by_the_iteration_on_itself():
+    """Also where singular values span four decades and the Gram matrix's eight."""
+    draws = torch.Generator().manual_seed(0)
+    matrices = torch.randn(3, 40, 12, generator=draws) * 10 ** torch.linspace(0, -4, 12)
+    for x, found in zip(matrices.double(), orthogonalise(matrices), strict=True):
+        x = x / x.norm()
+        for _ in range(5):
+            x = QUINTIC[0] * x + QUINTIC[1] * x @ x.T @ x + QUINTIC[2] * x @ x.T @ x @ x.T @ x
+        torch.testing.assert_close(found, x.float(), rtol=0, atol=1e-3)
 
 
 def test_muon_agrees_with_the_reference_of_torch_up_to_its_bfloat16():

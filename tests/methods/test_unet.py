@@ -47,6 +47,12 @@ def test_attention_follows_the_size_of_the_grid():
     assert layers(16, replace(SMALL, decoder_attention="all")) == 4
 
 
+@pytest.mark.parametrize("size", [16, 32, 64])
+def test_attention_may_follow_the_levels_instead(size):
+    net = build(replace(SMALL, attention=(1,), attention_by="level", decoder_attention="all"), size)
+    assert len(net.attentions()) == 4
+
+
 @pytest.mark.parametrize("architecture", [SMALL, LAYERS, replace(SMALL, modulate=True)])
 def test_shapes_and_gradients(architecture):
     net = awake(build(architecture, labels=3, extra=1))
@@ -54,6 +60,14 @@ def test_shapes_and_gradients(architecture):
     y = net(x, torch.tensor([0.1, -0.3]), torch.eye(3)[:2], extra)
     assert y.shape == x.shape
     y.square().sum().backward()
+    assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in net.parameters())
+
+
+def test_without_an_embedding_no_noise_level_is_looked_at():
+    net, x = awake(build(replace(SMALL, embedding=0))).eval(), torch.randn(2, 2, 16, 16)
+    assert torch.equal(net(x), net(x, torch.tensor([0.1, -0.3])))
+    assert not any("shift" in name or "embed" in name for name, _ in net.named_parameters())
+    net(x).square().sum().backward()
     assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in net.parameters())
 
 

@@ -3,10 +3,12 @@ import torch
 
 from benchmark.core import Problem, Run
 from methods import kriging
+from methods.blocks import variational
 from methods.blocks.gaussian.first_frame import FirstFrame
-from methods.blocks.variational import Stages, _factor, assimilate
+from methods.blocks.variational import UNFIT, Stages, _factor, _Misfit, _State, _windows, assimilate
 from methods.linear import Linear, Settings
 from tasks import observation as tasks
+from tests.methods import lorenz
 from tests.methods.heat import HeatDataset
 from tests.methods.small import generators
 
@@ -87,6 +89,69 @@ def test_a_part_of_the_readings_leads_to_the_same_minimum():
     torch.testing.assert_close(found.first[..., 0], exact_fit(problem, law, 0.1), rtol=1e-3, atol=1e-4)
     whole = assimilate(problem, law, white(law, 2), LEVEL, Stages(sigmas=(0.1,), tolerance=1e-12))
     assert whole.evaluations < found.evaluations
+
+
+def chaos(stages, count=12):
+    """A chaotic ring's first states from later ones and a guess 30 % off: the fits, their errors over the guess's."""
+    last = torch.stack([torch.zeros(lorenz.SITES), torch.ones(lorenz.SITES)]).bool()
+    problem, first, law = lorenz.problem(count, last, duration=0.6)
+    off = 0.3 * first.std() * torch.randn(first.shape, generator=torch.Generator().manual_seed(1), dtype=first.dtype)
+    level = first.std() * torch.ones(2, dtype=first.dtype)
+    found = assimilate(problem, law, law.noise_of((first + off)[..., 0]), level, stages)
+    return found, (found.first - first).flatten(1).norm(dim=1) / off.flatten(1).norm(dim=1)
+
+
+def test_half_decades_follow_chaos_that_whole_decades_lose():
+    half, error = chaos(Stages(iterations=8))
+    whole, _ = chaos(Stages(sigmas=(0.3, 0.03, 3e-3, 3e-4, 3e-5, 1e-5), iterations=8))
+    assert half.converged.sum() >= 2 * whole.converged.sum() and half.converged.sum() >= 6
+    assert error[half.converged].max() < 1e-3
+
+
+def test_a_trajectory_that_is_lost_keeps_its_last_fitted_frame():
+    sigmas = (0.3, 0.03, 3e-3, 3e-4)
+    found, _ = chaos(Stages(sigmas, iterations=8))
+    lost = found.misfit > UNFIT
+    assert lost.any() and not lost.all() and not found.converged[lost].any()
+    earlier = torch.cat([chaos(Stages(sigmas[:n], iterations=8))[0].first[None] for n in (1, 2, 3)])
+    assert (found.first[lost] == earlier[:, lost]).flatten(2).all(-1).any(0).all()
+
+
+def test_a_growing_window_finds_what_all_readings_at_once_do_not(monkeypatch):
+    """Half of a chaotic ring's sites at seven times; the guess is the mean."""
+    half = (torch.arange(16) % 2 == 0).view(lorenz.SITES).expand(7, -1, -1)
+    problem, first, law = lorenz.problem(8, half, duration=1.2)
+    level, guess = first.std() * torch.ones(7, dtype=first.dtype), torch.zeros(8, 216, dtype=first.dtype)
+    stages = Stages((0.3, 0.1, 0.03, 0.01), iterations=20)
+    grown = assimilate(problem, law, guess, level, stages)
+    monkeypatch.setattr(variational, "_windows", lambda problem: [problem])
+    at_once = assimilate(problem, law, guess, level, stages)
+    assert grown.converged.sum() >= 6 and grown.converged.sum() >= 2 * at_once.converged.sum()
+
+
+def test_of_two_starts_each_trajectory_takes_the_one_of_less_j():
+    law, problem = first_frame(), observed()
+    misfit = _Misfit.at(problem, law, 0.01, LEVEL)
+    good, bad = white(law, 2), 5 * white(law, 2, seed=1)
+    exact = Problem(
+        torch.where(problem.mask, misfit.readings(good) * 0.01 + problem.values, 0),
+        problem.mask,
+        problem.grid,
+        problem.equation,
+    )
+    yes, no = torch.ones(2, dtype=torch.bool), torch.zeros(2, dtype=torch.bool)
+    mixed = _State(torch.stack([good[0], bad[1]]), yes, yes, 3.0)
+    other = _State(torch.stack([bad[0], good[1]]), no, no, 4.0)
+    chosen = mixed.better(other, _Misfit.at(exact, law, 0.01, LEVEL))
+    assert torch.equal(chosen.x, good) and chosen.fits.tolist() == [True, False] and chosen.runs == 7
+
+
+def test_windows_end_at_frames_with_readings():
+    test = DATA.trajectories("test", 2)
+    windows = {task.name: _windows(task.observe(test, generators(2))) for task in (tasks.CONT_3, tasks.INV_PARTIAL)}
+    assert [len(w.grid.times) for w in windows["cont_3"]] == [2, 3, 4]
+    assert [len(w.grid.times) for w in windows["inv_partial"]] == [4]
+    assert all(w.values.shape[1] == w.mask.shape[1] == len(w.grid.times) for w in windows["cont_3"])
 
 
 def test_readings_beyond_rounding_still_have_a_factor():

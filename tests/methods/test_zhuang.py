@@ -41,6 +41,13 @@ def test_the_answer_is_the_mean_of_the_ensemble():
     assert difference < 0.5 * spread  # two means of 24: about 0.23 of it
 
 
+def test_it_answers_in_one_step_too():
+    at_once, seen = fitted().one_step(problem(), 0), problem()
+    alone = Zhuang(replace(QUICK, edm=replace(QUICK.edm, steps=1))).restore(fitted().state(), data("train"))
+    assert at_once.evaluations == 4 * 3 and torch.equal(at_once.u, alone.predict(seen, 0).u)
+    assert torch.equal(at_once.u[:, seen.mask], seen.values[seen.mask][None])
+
+
 @pytest.mark.parametrize("sampler", ["heun", "dpmpp_2m"])
 def test_the_cached_condition_changes_nothing_and_observed_pixels_stay(sampler):
     method, seen = fitted(), problem()
@@ -131,6 +138,23 @@ def test_coefficient_fields_are_part_of_the_condition():
     x, field, mask = torch.randn(4, 1, 16, 16), torch.randn(2, 3, 16, 16), torch.ones(2, 1, 16, 16)
     assert net(x, torch.zeros(1), field, mask).shape == (4, 1, 16, 16)
     assert net.encoder.field.in_channels == 3
+
+
+@pytest.mark.parametrize("side", [64, 128, 256])
+def test_all_levels_but_the_first_attend_whatever_the_grid(side):
+    """Two blocks on the way down and three on the way up, in each of three levels, and the middle."""
+    grid = Grid((side, side), (1.0, 1.0), (0.0, 1.0), "periodic")
+    with torch.device("meta"):
+        net = ConditionalUNet(1, 0, grid, Architecture())
+    assert len(net.unet.attentions()) == 3 * (2 + 3) + 1
+
+
+def test_draws_are_single_but_for_the_paper_profile():
+    """Uncertainty scores are of draws; the mean of as many as one likes is `rel_l2_mean` of --samples."""
+    assert [Zhuang.profiles[profile].ensemble for profile in ("smoke", "laptop", "paper")] == [1, 1, 25]
+    steady = type("Task", (), {"noise": None})()
+    assert "mean of 25 draws" in Zhuang(Zhuang.profiles["paper"]).remark(steady, None)
+    assert "draws" not in (Zhuang(LAPTOP).remark(steady, None) or "")
 
 
 def test_the_sizes_of_the_paper_and_wrong_settings():

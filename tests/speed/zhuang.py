@@ -18,6 +18,8 @@ from methods.zhuang.method import LAPTOP, Zhuang
 from tests.methods.small import generators, load
 from tests.speed.measure import interleaved, parser, report, sized, warn_if_busy
 
+MEMBERS = 4
+
 
 def main() -> None:
     parser(__doc__).parse_args()
@@ -37,10 +39,9 @@ def main() -> None:
     mask = seen.mask.movedim(-1, 2)
     known = method.field(y, mask, None)
     y, mask = y.flatten(0, 1)[:, None], mask.flatten(0, 1)[:, None]  # (T, 1, C, H, W)
-    members = settings.ensemble
-    noise = torch.randn(len(y), members, *y.shape[2:], generator=torch.Generator().manual_seed(0))
+    noise = torch.randn(len(y), MEMBERS, *y.shape[2:], generator=torch.Generator().manual_seed(0))
     start = torch.where(mask, y / settings.edm.sigma_max, noise)
-    fields = known.repeat_interleave(members, 0), mask.float()[:, 0].repeat_interleave(members, 0)
+    fields = known.repeat_interleave(MEMBERS, 0), mask.float()[:, 0].repeat_interleave(MEMBERS, 0)
 
     def denoise(x: Tensor, sigma: Tensor) -> Tensor:
         return torch.where(mask, y, method.net_(x.flatten(0, 1), sigma, *fields).view_as(x))

@@ -70,6 +70,15 @@ class Edm:
 
 SAMPLING = ("edm.sampler", "edm.steps", "edm.sigma_min", "edm.sigma_max", "edm.rho")  # no part of the training
 EDM = Edm()
+HDIT = Edm(  # Crowson et al.'s for 256^2, the law that of a grid of 128^2
+    law="cosine",
+    cosine_size=128,
+    weight="soft_min_snr",
+    sampler="dpmpp_2m",
+    steps=50,
+    sigma_min=1e-2,
+    sigma_max=160.0,
+)
 
 
 # -- the denoiser ------------------------------------------------------------------------------------------------------
@@ -121,7 +130,7 @@ def noise_levels(edm: Edm, count: int, generator: torch.Generator) -> Tensor:
 
 
 def quantile(edm: Edm, u: Tensor) -> Tensor:
-    """sigma below which a share u of the training law lies; fixed u give fixed levels to validate on."""
+    """sigma below which a share u of the training law lies."""
     if edm.law == "lognormal":
         return (edm.log_mean + edm.log_std * torch.special.ndtri(u)).exp()
     v = 1 - u  # the cosine law runs from high to low levels

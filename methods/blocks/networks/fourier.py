@@ -26,6 +26,7 @@ class Architecture:
     time_modes: int = 16  # in t, where there is an axis of time
     layers: int = 4
     padding: float = 0.125  # of an axis that is not periodic, on both sides, as a share of it (ours)
+    lifting: int = 2  # width of the first hidden layer over `width`: neuraloperator's
     projection: int = 4  # width of the last hidden layer over `width`: the paper's 128
 
     def __post_init__(self) -> None:
@@ -48,7 +49,7 @@ def operator(architecture: Architecture, grid: Grid, inputs: int, outputs: int, 
         out_channels=outputs,
         hidden_channels=architecture.width,
         n_layers=architecture.layers,
-        lifting_channel_ratio=2,
+        lifting_channel_ratio=architecture.lifting,
         projection_channel_ratio=architecture.projection,
         positional_embedding=None,  # coordinates come with the input
         domain_padding=padding if any(padding) else None,

@@ -39,9 +39,10 @@ class Architecture:
     width: int = 128
     multipliers: tuple[int, ...] = (2, 2, 2)  # of the width, one a level
     blocks: int = 4  # a level, and one more on the way up
-    attention: tuple[int, ...] = (16,)  # sides of the grid at which blocks attend; the middle always does
+    attention: tuple[int, ...] = (16,)  # where blocks attend; the middle always does
+    attention_by: Literal["side", "level"] = "side"  # those are sides of the grid, or levels, the finest is 0
     decoder_attention: Literal["last", "all"] = "last"  # which blocks of such a level on the way up
-    embedding: int = 4  # length of the conditioning vector over the width
+    embedding: int = 4  # length of the conditioning vector over the width; 0: there is none
     modulate: bool = False  # the conditioning vector also scales, after norm_1
     groups: int = 32  # of a normalisation, at most, with 4 channels each at least
     dropout: float = 0.13
@@ -60,6 +61,7 @@ SHU = Architecture(  # 3.47M parameters for three channels at 256^2
     width=64,
     multipliers=(1, 1, 1, 2),
     blocks=1,
+    decoder_attention="all",
     groups=8,
     dropout=0.1,
     resample="layer",
@@ -71,7 +73,8 @@ SHU = Architecture(  # 3.47M parameters for three channels at 256^2
 class UNet(nn.Module):
     """F(x, noise, label, extra, context) -> (B, outputs, H, W).
 
-    noise     (B,), or (1,) shared by the batch: the noise level or the diffusion time, embedded by sines and cosines
+    noise     (B,), or (1,) shared by the batch: the noise level or the diffusion time, embedded by sines and cosines;
+              not looked at without an embedding
     label     (B, labels), e.g. one-hot: added to that embedding through a matrix
     extra     (B, extra, H, W): a field with a stem of its own, joined with that of x
     context   handed to every attention layer as it is
@@ -95,7 +98,8 @@ class UNet(nn.Module):
             raise ValueError(f"size: expected a multiple of {architecture.factor}, got {size}")
         self.size, self.architecture = size // architecture.patch, architecture
         inputs, extra, outputs = (n * architecture.patch**2 for n in (inputs, extra, outputs))
-        self.embed = Embedding(architecture.width, architecture.width * architecture.embedding, labels)
+        length = architecture.width * architecture.embedding
+        self.embed = Embedding(architecture.width, length, labels) if length else None
         self.stem = Stem(inputs, extra, architecture)
         self._attend = attend or (lambda channels: SelfAttention(channels, architecture))
         channels, skips = self._make_encoder()
@@ -105,9 +109,14 @@ class UNet(nn.Module):
         self.out = convolution(channels, outputs, 3, architecture, scale=NEARLY_ZERO)
 
     def forward(
-        self, x: Tensor, noise: Tensor, label: Tensor | None = None, extra: Tensor | None = None, context: Any = None
+        self,
+        x: Tensor,
+        noise: Tensor | None = None,
+        label: Tensor | None = None,
+        extra: Tensor | None = None,
+        context: Any = None,
     ) -> Tensor:
-        e = self.embed(noise, label)
+        e = None if self.embed is None else self.embed(noise, label)
         patch = self.architecture.patch
         x = self.stem(pixel_unshuffle(x, patch), None if extra is None else pixel_unshuffle(extra, patch))
         skips = [x]
@@ -157,7 +166,8 @@ class UNet(nn.Module):
         return channels
 
     def _attends(self, level: int) -> bool:
-        return self.size >> level in self.architecture.attention
+        a = self.architecture
+        return (level if a.attention_by == "level" else self.size >> level) in a.attention
 
     def _block(self, inputs: int, outputs: int, attends: bool) -> Block:
         return Block(inputs, outputs, self.architecture, attention=self._attend(outputs) if attends else None)
@@ -234,19 +244,23 @@ class Block(nn.Module):
         self.norm_0, self.norm_1 = normalisation(inputs, a), normalisation(outputs, a)
         self.conv_0 = convolution(inputs, outputs, 3, a)
         self.conv_1 = convolution(outputs, outputs, 3, a, scale=NEARLY_ZERO)
-        self.shift = nn.Linear(a.width * a.embedding, outputs * (2 if a.modulate else 1))
+        length = a.width * a.embedding
+        self.shift = nn.Linear(length, outputs * (2 if a.modulate else 1)) if length else None
         self.skip = convolution(inputs, outputs, 1, a) if resize or inputs != outputs else None
         self.dropout, self.attention = nn.Dropout(a.dropout), attention
 
-    def forward(self, x: Tensor, e: Tensor, context: Any = None) -> Tensor:
+    def forward(self, x: Tensor, e: Tensor | None, context: Any = None) -> Tensor:
         h = self.conv_0(_resize(silu(self.norm_0(x)), self.resize))
-        h = silu(self._condition(h, self.shift(e)[:, :, None, None]))
+        h = silu(self._condition(h, e))
         h = self.conv_1(self.dropout(h))
         x = _resize(x, self.resize)
         x = ((x if self.skip is None else self.skip(x)) + h) * self.rescale
         return x if self.attention is None else (x + self.attention(x, context)) * self.rescale
 
-    def _condition(self, h: Tensor, shift: Tensor) -> Tensor:
+    def _condition(self, h: Tensor, e: Tensor | None) -> Tensor:
+        if self.shift is None:
+            return self.norm_1(h)
+        shift = self.shift(e)[:, :, None, None]
         if not self.modulate:
             return self.norm_1(h + shift)
         scale, shift = shift.chunk(2, 1)
@@ -261,7 +275,7 @@ class Resampling(nn.Module):
         self.resize, self.mode = resize, "circular" if architecture.padding == "circular" else "constant"
         self.conv = convolution(channels, channels, 3, architecture, stride=2 if resize == "down" else 1)
 
-    def forward(self, x: Tensor, e: Tensor, context: Any = None) -> Tensor:
+    def forward(self, x: Tensor, e: Tensor | None, context: Any = None) -> Tensor:
         if self.resize == "down":
             return self.conv(pad(x, (0, 1, 0, 1), mode=self.mode))
         return self.conv(_resize(x, "up"))

@@ -19,6 +19,7 @@ class Progress:
     validated: int = 0  # validations done
     best: float = math.inf  # the lowest validation error, and the step it was seen at
     best_step: int = 0
+    step_flop: int = 0  # of one step, on all processes; 0: not counted
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Training:
     """
 
     steps: int = 50_000
+    curriculum: float = 0.0  # ours; share of the steps in which masks are denser than the task's, see `Observations`
     batch: int = 48  # trajectories per step, of all devices together: the size of `ShuffledBatches`
     optimiser: Optimiser = Optimiser()
     ema: float = 0.9999  # open (HDiT); 0: no average
@@ -42,8 +44,14 @@ class Training:
     def __post_init__(self) -> None:
         if self.steps < 1:
             raise ValueError(f"training: expected a budget of 1 step or more, got {self.steps}")
+        if not 0 <= self.curriculum <= 1:
+            raise ValueError(f"training: expected 0 <= curriculum <= 1, got {self.curriculum}")
         if not 0 <= self.ema < 1 or self.validations < 0:
             raise ValueError(f"training: expected 0 <= ema < 1, validations >= 0, got {self.ema}, {self.validations}")
+
+    @property
+    def dense_steps(self) -> int:
+        return round(self.curriculum * self.steps)
 
     def fraction(self, progress: Progress) -> float:
         """Share of the budget that is spent; 1: the fit is over."""

@@ -17,6 +17,8 @@ from benchmark.core import Problem, Task, Trajectories, TrajectorySet
 from methods.blocks.training.batches import Batches, ShuffledBatches, Stream, generator
 from methods.blocks.training.symmetry import Turn
 
+DENSE = 0.3  # share of the sites that a curriculum starts from
+
 
 class Examples(Protocol):
     """A kind of training example; a batch of them can be sliced, has a length and a device."""
@@ -70,9 +72,14 @@ class Observed:
 
 @dataclass(frozen=True)
 class Observations:
-    """Each training example draws one of the tasks, all alike, and a new mask."""
+    """Each training example draws one of the tasks, all alike, and a new mask.
+
+    In the first `dense_steps` steps sparse tasks show more, from `DENSE` of the sites down to their own rate: from many
+    sensors a network soon learns what they mean, and carries it over to few.
+    """
 
     tasks: Sequence[Task]
+    dense_steps: int = 0
 
     def __post_init__(self) -> None:
         if not self.tasks:
@@ -85,9 +92,16 @@ class Observations:
             truth = shuffled(step, rank, world)
             generators = [generator(seed, step, rank, i, Stream.TRAIN_MASK) for i in range(len(truth))]
             drawn = [self.tasks[int(torch.randint(len(self.tasks), (), generator=g))] for g in generators]
-            return observe_each(truth, drawn, generators)
+            return observe_each(truth, [self.at(step, task) for task in drawn], generators)
 
         return batch
+
+    def at(self, step: int, task: Task) -> Task:
+        """A task as it is trained on in a step: its rate falls evenly in log."""
+        if step >= self.dense_steps or task.rate >= DENSE:
+            return task
+        share = step / self.dense_steps
+        return task.with_rate(DENSE ** (1 - share) * task.rate**share)
 
     def fixed(self, valid: TrajectorySet, count: int) -> Observed:
         """Trajectories and tasks in turn."""

@@ -22,6 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmark.core import Run, TrajectorySet
+from benchmark.core.flop import Flop
 from methods.blocks.training import checkpoint
 from methods.blocks.training.batches import Batches, Stream, ahead, derived_seed
 from methods.blocks.training.budget import Progress, Training
@@ -180,12 +181,20 @@ class _Fit:
     def stretch(self, stream: Iterator[Any]) -> Tensor:
         """Steps up to the next report: their losses and gradient norms (K, 2), the same on all processes."""
         begun, count = self.progress.seconds, self.stretch_length()
-        rows = torch.stack([self.step(next(stream)) for _ in range(count)])
+        first = [] if self.progress.step_flop or self.settings.compile else [self.counted_step(next(stream))]
+        rows = torch.stack([*first, *(self.step(next(stream)) for _ in range(count - len(first)))])
         rows = cast(Tensor, self.fabric.all_reduce(rows, reduce_op="mean")).cpu()
         self.read_clock()
         self.pace = (self.progress.seconds - begun) / count
         self.check(rows)
         return rows
+
+    def counted_step(self, batch: Any) -> Tensor:
+        """One step stands for all: batches are alike. What is compiled cannot be counted."""
+        with Flop() as flop:
+            row = self.step(batch)
+        self.progress.step_flop = flop.count * self.fabric.world_size
+        return row
 
     def step(self, batch: Any) -> Tensor:
         step, draws = self.progress.steps, self.draws(Stream.STEP)

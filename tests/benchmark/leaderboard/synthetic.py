@@ -64,7 +64,7 @@ def done(
     metrics = {
         "rel_l2": score(values),
         "vrmse": score([0.01 * value for value in values], unit=""),
-        "rel_l2_curve": MetricScore("%", [1.0, 2.0], [1.0, 2.0], [1.0, 2.0], [[1.0, 2.0] for _ in values]),
+        "rel_l2_curve": MetricScore("%", [1.0, 2.0], [1.0, 2.0], [1.0, 2.0], []),
     }
     if mean_of_samples:
         metrics["rel_l2_mean"] = score(mean_of_samples)

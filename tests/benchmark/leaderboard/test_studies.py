@@ -28,7 +28,14 @@ PAPER = {
     "partial": ("diffusionpde", "videopde", "videopde_unified"),
     "unified": ("videopde", "videopde_unified"),
     "long_range": ("fno", "pino", "deeponet", "videopde"),
-    "ablation": ("ablation_mixed", "ablation_concat", "ablation_latent", "ablation_hierarchical", "videopde"),
+    "ablation": (
+        "ablation_mixed",
+        "ablation_concat",
+        "ablation_latent",
+        "ablation_flat",
+        "ablation_hierarchical",
+        "videopde",
+    ),
 }
 
 

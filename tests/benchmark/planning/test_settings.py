@@ -14,6 +14,7 @@ from benchmark.planning.settings import (
     parse_overrides,
     read_config,
     resolve,
+    scaled,
     without,
 )
 from benchmark.records.cell import plain
@@ -143,3 +144,13 @@ def test_settings_that_check_each_other_see_the_final_values(items):
 def test_a_name_covers_what_is_under_it():
     assert covers(["inner", "width"], "inner.lr") and covers(["width"], "width")
     assert not covers(["inn"], "inner.lr") and not covers(["inner.lr"], "inner")
+
+
+def test_numbers_are_scaled_together_and_stay_what_they_are():
+    twice = scaled(Outer(), ("width", "inner.lr"), 2.5)
+    assert (twice.width, twice.inner.lr) == (160, 2.5e-3) and isinstance(twice.width, int)
+    assert scaled(Outer(width=3), ("width",), 0.4).width == 1
+    assert scaled(Outer(width=0), ("width",), 0.1).width == 0  # nothing of nothing
+    assert scaled(Outer(), (), 7.0) == Outer() == scaled(Outer(), ("width",), 1.0)
+    with pytest.raises(SettingsError, match="fno: width: 0.001 times 64 is less than 1"):
+        scaled(Outer(), ("width",), 0.001, "fno")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -12,7 +13,7 @@ from benchmark.planning.variants import as_options, departure, variant_name
 from benchmark.records.cell import VARIANT, Cell
 from benchmark.records.files import read_record, write_record
 from benchmark.records.record import MetricScore, Record
-from tests.benchmark.support import toy_request
+from tests.benchmark.support import TOY, toy_request
 
 
 def variants(request: Request) -> dict[str, str]:
@@ -68,6 +69,45 @@ def test_what_departs_from_the_profile_is_a_variant_named_after_it(tmp_path, cha
 )
 def test_repeating_what_the_profile_has_makes_no_variant(tmp_path, change):
     assert variants(toy_request(tmp_path, **change)) == {"learn": ""}
+
+
+@pytest.mark.parametrize(
+    ("change", "name", "changes"),
+    [
+        ({"budget": 5.0}, "budget_5", {"steps": 15}),
+        ({"budget": 0.4}, "budget_0.4", {"steps": 1}),
+        ({"budget": 5.0, "samples": 3}, "samples=3+budget_5", {"--samples": 3, "steps": 15}),
+        ({"budget": 5.0, "samples": 3, "name": "mine"}, "mine+budget_5", {"--samples": 3, "steps": 15}),
+        ({"budget": 5.0, "overrides": ("steps=4",)}, "steps=4+budget_5", {"steps": 20}),
+        ({"budget": 1.0}, "", {}),
+        ({"budget": 1.1}, "", {}),  # three steps are three steps
+    ],
+)
+def test_a_multiple_of_the_budget_is_a_variant_of_its_own(tmp_path, change, name, changes):
+    planned = plan(toy_request(tmp_path, **change))[0]
+    assert (planned.cell.variant, planned.changes) == (name, changes)
+    again = plan(toy_request(tmp_path, **as_options(planned.changes)))[0]
+    assert (again.key, again.fit) == (planned.key, planned.fit)  # what the currency of records and `run` make of it
+
+
+def test_a_method_without_a_budget_is_the_same_at_all(tmp_path):
+    assert variants(toy_request(tmp_path, methods=("learn", "odd"), budget=5.0)) == {"learn": "budget_5", "odd": ""}
+
+
+@pytest.mark.parametrize("budget", [0.0, -1.0, math.nan, math.inf])
+def test_a_budget_is_a_positive_number(tmp_path, budget):
+    with pytest.raises(UserError, match="budget: expected a number above 0"):
+        toy_request(tmp_path, budget=budget)
+
+
+def test_a_budget_setting_that_is_not_there_is_the_plugins_mistake(tmp_path):
+    (tmp_path / "plugin.py").write_text(
+        "from tests.benchmark.toy import Learn\n\n\nclass Wrong(Learn):\n    budget_settings = ('epochs',)\n\n\n"
+        "METHODS = {'wrong': Wrong}\n"
+    )
+    request = toy_request(tmp_path, methods=("wrong",), plugins=(TOY, tmp_path / "plugin.py"))
+    (refused,) = plan(request)
+    assert refused.action == "refuse" and "'wrong': budget_settings: it has no setting 'epochs'" in refused.reason
 
 
 def test_a_config_file_makes_variants_too(tmp_path):

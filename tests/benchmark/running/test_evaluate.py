@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import time
 from dataclasses import replace
 from typing import ClassVar
 
@@ -106,6 +107,23 @@ def test_a_fit_in_memory_gives_the_error_of_a_stored_one(tmp_path):
     method, fit = fitted(cell, context(request))
     seed_globally(5)  # whatever was drawn before
     assert evaluate(question_of(cell, context(request)), lambda: Fitted(method, fit)).error == error
+
+
+def test_the_answer_in_one_step_is_recorded_and_costs_nothing(tmp_path, known):
+    class Hasty(Watched):
+        def one_step(self, problem, seed):
+            time.sleep(1.0)
+            return Prediction(super().predict(problem, seed).u + torch.randn(problem.values.shape))
+
+    cell = resolve(toy_request(tmp_path, methods=("watched",), tasks=("cont_3",)), known)
+    request = toy_request(tmp_path)
+    plain, hasty = (run_cell(replace(cell, method=cls), context(request)) for cls in (Watched, Hasty))
+    at_once = hasty.metrics["rel_l2_one_step"]
+    assert at_once.unit == "%" and len(at_once.values) == 4 and at_once.mean > hasty.headline.mean
+    assert hasty.headline == plain.headline and "rel_l2_one_step" not in plain.metrics
+    assert hasty.cost["predict_seconds"] < 0.2 and hasty.cost["evaluations"] == plain.cost["evaluations"]
+    again = run_cell(replace(cell, method=Hasty), context(request))
+    assert again.metrics["rel_l2_one_step"] == at_once
 
 
 def test_no_truth_is_in_memory_while_a_method_predicts(tmp_path):

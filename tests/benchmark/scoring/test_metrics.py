@@ -86,6 +86,17 @@ def test_errors_by_hand(small):
     assert got["rel_l2"] ** 2 == pytest.approx(got["rel_l2_observed_part"] ** 2 + got["rel_l2_hidden_part"] ** 2)
 
 
+def test_the_answer_in_one_step_has_an_error_of_its_own(small):
+    u, v, mask = small
+    got = scored(v, v, mask, one_step=Prediction(u[None]))
+    assert only(got)["rel_l2"] == 0 and only(got)["rel_l2_one_step"] == pytest.approx(100 * math.sqrt(5 / 29))
+    last = scored(v, v, mask, frames=(1,), one_step=Prediction(u[None], frames=(1,)))
+    assert only(last)["rel_l2_one_step"] == pytest.approx(40.0)
+    assert "rel_l2_one_step" not in scored(v, v, mask)
+    with pytest.raises(ValueError, match="prediction: expected"):
+        scored(v, v, mask, one_step=Prediction(u[None, :, :1]))
+
+
 def test_a_wholly_observed_frame_is_no_part_of_nrmse(small):
     u, v, mask = small
     mask[0, 0] = True
@@ -431,7 +442,7 @@ def test_inputs_stay_untouched():
 
 def test_the_table_describes_what_is_scored():
     v = noise(1, 3, 32, 32, 1)
-    result = scored(v + noise(39, *v.shape, seed=1), v, mask=v > 1)
+    result = scored(v + noise(39, *v.shape, seed=1), v, mask=v > 1, one_step=Prediction(v[None]))
     assert set(result) == set(METRIC_TABLE) - {"rel_l2_fields"}  # which steady problems add
     assert {k: m.unit for k, m in result.items()} == {k: METRIC_TABLE[k].unit for k in result}
     with pytest.raises(ValueError, match="expected one of rel_l2, .* got 'banana'"):

@@ -5,11 +5,16 @@ import json
 import pytest
 
 from benchmark.cli import main
+from benchmark.planning.registry import registry
 from benchmark.planning.resolve import Resolver
+from benchmark.planning.settings import has, scaled
 from benchmark.records.cell import Cell
 from benchmark.running.provenance import matmul_rate
 from benchmark.tools.budget import Budget, trainings, with_steps
+from methods import METHODS
 from tests.benchmark.support import toy_request
+
+LEARNED = [name for name in METHODS if registry().load("methods", name).kind == "learned"]
 
 
 def settings(tmp_path, method, profile="laptop"):
@@ -21,7 +26,7 @@ def test_several_budgets_keep_their_shares(tmp_path):
     latent = settings(tmp_path, "ablation_latent")
     assert set(trainings(latent)) == {"training", "vae_training"}
     short = with_steps(latent, 40, 3)
-    assert (short.training.steps, short.vae_training.steps) == (30, 10)
+    assert (short.training.steps, short.vae_training.steps) == (32, 8)
     assert short.training.validations == short.vae_training.validations == 3
     assert short.training.batch == latent.training.batch and trainings(None) == {}
 
@@ -49,6 +54,19 @@ def test_a_budget_inside_another_methods_settings_is_found(tmp_path):
     refined = resolver.resolve(Cell("pino_refined", "fwd_full", "navier_stokes", "laptop", 0)).settings
     assert set(trainings(refined)) == {"pino.training"}
     assert with_steps(refined, 7, 0).pino.training.steps == 7
+
+
+@pytest.mark.parametrize("method", LEARNED)
+def test_every_learned_method_says_what_its_budget_is(method):
+    """All its trainings, so that twice the budget is twice of each; `curve` asks."""
+    cls = registry().load("methods", method)
+    for settings in cls.profiles.values():
+        twice = scaled(settings, cls.budget_settings, 2.0)
+        assert cls.budget_settings and all(has(settings, key) for key in cls.budget_settings) and twice != settings
+        steps = {name: training.steps for name, training in trainings(settings).items()}
+        assert {name: training.steps for name, training in trainings(twice).items()} == {
+            n: 2 * k for n, k in steps.items()
+        }
 
 
 def test_a_dataset_that_is_not_known_is_refused(tmp_path, capsys):
