@@ -129,8 +129,8 @@ METRIC_TABLE: dict[str, MetricInfo] = {
     "spread_skill": MetricInfo(
         "spread-skill ratio",
         "",
-        "sqrt((K+1)/K) sqrt(mean Var_k s) / sqrt(mean (mean_k s - v)^2); 1 is ideal, below is over-confident; only for "
-        "K > 1",
+        "sqrt((K+1)/K) sqrt(mean Var_k s) / sqrt(mean (mean_k s - v)^2), of each trajectory: the mean is above 1 for "
+        "a perfect sampler where errors vary; below 1 is over-confident; only for K > 1",
     ),
     **{
         f"coverage_{level}": MetricInfo(

@@ -1,5 +1,6 @@
 """What every registered method promises, on every dataset at smoke size."""
 
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache, reduce
 from typing import Literal, get_args, get_origin, get_type_hints
@@ -108,24 +109,31 @@ def test_the_paper_profile_trains_on_turned_examples_only_where_the_source_does(
     assert getattr(settings, "symmetries", False) == (method in AUGMENTED)
 
 
-def other(value, hint):
-    """Another value that a setting may have."""
+def others(value, hint):
+    """Other values that a setting may have."""
     if get_origin(hint) is Literal:
-        return [choice for choice in get_args(hint) if choice != value][-1]
-    return not value if isinstance(value, bool) else value + 1
+        return [choice for choice in get_args(hint) if choice != value]
+    return [not value if isinstance(value, bool) else value + 1]
+
+
+def with_another(settings, key):
+    """The first other value of a setting that is not at odds with the rest; None: there is none."""
+    *path, last = key.split(".")
+    owner = reduce(getattr, path, settings)
+    for value in others(getattr(owner, last), get_type_hints(type(owner))[last]):
+        with suppress(SettingsError):
+            return resolve(settings, {key: value})
+    return None
 
 
 def with_other_sampling(settings, names):
     """The settings with all that predict alone reads changed."""
     changed = []
-    for key in (k for k in keys(settings) if covers(names, k)):
-        *path, last = key.split(".")
-        owner = reduce(getattr, path, settings)
-        try:
-            settings = resolve(settings, {key: other(getattr(owner, last), get_type_hints(type(owner))[last])})
-        except SettingsError:  # at odds with another setting
-            continue
-        changed.append(key)
+    for key in reversed([k for k in keys(settings) if covers(names, k)]):
+        found = with_another(settings, key)
+        if found is not None:
+            settings = found
+            changed.append(key)
     assert all(any(covers([name], key) for key in changed) for name in names)
     return settings
 
