@@ -48,7 +48,7 @@ class ResidualMin(Method):
     def remark(self, task: Task, dataset: Dataset) -> str | None:
         if task.family != "continuous":
             return None
-        return "fewer equations than unknowns: the minimum is not unique, the answer stays near its start, `nearest`"
+        return "fewer equations than unknowns: the minimum is not unique and depends on its start, `nearest`"
 
     def fit(self, train: TrajectorySet, valid: TrajectorySet, tasks: Sequence[Task], seed: int, run: Run) -> Self:
         return self
