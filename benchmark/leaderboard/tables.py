@@ -99,5 +99,5 @@ def _why_empty(column: Column) -> str:
     missing = [method for method, entry in column.entries.items() if entry.state == MISSING]
     note = next(note for entry in column.entries.values() if entry.state != MISSING for note in entry.notes)
     if missing:
-        return f"no number yet; missing: {', '.join(missing)}; {note}"
+        return f"{note}; no number yet; missing: {', '.join(missing)}"
     return f"no method supports it ({note})"

@@ -17,7 +17,8 @@ LEGEND = (
     "trajectories (and seeds); lower is better.",
     "Best: the lowest error among learned methods (bold); second: underlined; "
     f"{ALIKE}: not shown to be worse than the best (paired test of the log ratio of errors on the same trajectories: "
-    "sign flips for one seed each, a t-test over trajectories and seeds for several; Holm-corrected, 5 % level).",
+    "sign flips for one seed each, a t-test over trajectories and seeds for several; Holm-corrected, 5 % level; "
+    "with one seed it compares two trained networks, and the best is chosen on the same trajectories).",
     "References stand above the learned methods and do not compete with them; "
     "in italics: the best reference where no learned method has a lower error.",
     f"{DASH}: missing, no record. failed, timeout, oom, unsup. (unsupported): no number, the letter gives the reason. "
@@ -65,6 +66,7 @@ def heading(board: Leaderboard) -> list[str]:
         *_sources(board),
         *([f"{board.left_out}."] if board.left_out else []),
         *_older(board),
+        *_mixed(board),
     ]
     if board.records and set(board.methods) <= board.references:
         sentences.append("There is no record of a learned method: these are the references alone.")
@@ -102,6 +104,19 @@ def _older(board: Leaderboard) -> list[str]:
     return [
         f"There are records of scorer version {older}, the suite's is {SCORER_VERSION}: their numbers follow earlier "
         "definitions of the metrics (CHANGELOG.md) until the cells are run again."
+    ]
+
+
+def _mixed(board: Leaderboard) -> list[str]:
+    """Methods whose numbers changed while some of their records did not."""
+    found = defaultdict(set)
+    for record in board.records:
+        if record.state == "done":
+            found[record.cell.method].add(int(record.provenance.get("method_version") or 1))
+    mixed = {method: ", ".join(map(str, sorted(found[method]))) for method in found if len(found[method]) > 1}
+    return [
+        f"{method} has records of versions {versions}: the older ones are stale (`records list --state stale`)."
+        for method, versions in sorted(mixed.items())
     ]
 
 
