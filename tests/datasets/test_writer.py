@@ -144,6 +144,7 @@ def test_the_pool_makes_the_same_bytes(tmp_path, monkeypatch):
     assert np.allclose(alone, pool, atol=1e-6)  # here in tiles of another size: equal up to the last bits
 
 
+@pytest.mark.slow
 def test_workers_leave_when_their_parent_is_killed(tmp_path):
     program = """
 import sys

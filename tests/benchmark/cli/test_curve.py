@@ -51,6 +51,7 @@ def here(tmp_path, capsys):
     return Here(tmp_path, capsys)
 
 
+@pytest.mark.slow
 def test_a_curve_of_a_network_from_nothing(here):
     """One fit a point, FLOP in the ratio of the budgets, a reference as a level, all files."""
     assert here.run("--method", "mean", "--task", "fwd_full", verb="run")[0] == 0

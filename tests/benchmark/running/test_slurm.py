@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from benchmark.planning.plan import plan
 from benchmark.planning.request import Request
 from benchmark.records.files import read_record
@@ -44,6 +46,7 @@ def test_cells_run_as_jobs(tmp_path):
     assert [p.action for p in plan(request)] == ["skip", "run", "write"]
 
 
+@pytest.mark.slow
 def test_a_job_has_the_variant_of_its_cell(tmp_path):
     """An override of one method leaves the other's cell plain; a name that is taken over is so in every job."""
     request = toy_request(tmp_path, methods=("learn", "odd"), tasks=("fwd_full",), overrides=("shift=1",), name="moved")
