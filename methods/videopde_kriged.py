@@ -17,9 +17,7 @@ from torch import Tensor, nn
 
 from benchmark.core import Problem, Run, Task, TrajectorySet
 from methods.blocks.conditioning import Shape
-from methods.blocks.diffusion.edm import denoising_loss, noise_levels, sample
 from methods.blocks.learned import under
-from methods.blocks.training.batches import draw_noise
 from methods.blocks.training.examples import Observations, Observed
 from methods.blocks.training.loop import Stage
 from methods.kriging import Kriging
@@ -90,11 +88,9 @@ class VideoPDEKriged(VideoPDE):
             return self.kriging.predict(problem, seed=0).u[0]
 
     def losses(self, network: nn.Module, batch: Observed, draws: torch.Generator) -> Tensor:
-        edm, mean = self.settings.edm, self.kriged(batch.problem)
-        r, known = (batch.truth.u - mean) * (edm.sigma_data / self.spread_), self.told(batch.problem, mean)
-        sigma = noise_levels(edm, len(r), draws)
-        noise = torch.randn(r.shape, generator=draws, device=draws.device)
-        return denoising_loss(edm, lambda r, sigma: network(r, sigma, known), r, sigma, noise)
+        mean = self.kriged(batch.problem)
+        r = (batch.truth.u - mean) * (self.settings.edm.sigma_data / self.spread_)
+        return self.denoising(network, r, self.told(batch.problem, mean), draws)
 
     def told(self, problem: Problem, mean: Tensor) -> Tensor:
         """What the network is conditioned on: (B, T, H, W, 3 C + K)."""
@@ -103,10 +99,9 @@ class VideoPDEKriged(VideoPDE):
     # -- predicting
 
     def answer(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
-        edm, mean = self.settings.edm, self.kriged(problem)
-        noise = draw_noise(problem.values.shape[1:], generators, problem.values.device)
-        r = sample(edm, self.denoiser(self.told(problem, mean)), noise)
-        return mean + r * (self.spread_ / edm.sigma_data)
+        mean = self.kriged(problem)
+        r = self.sampled(problem, self.told(problem, mean), generators)
+        return mean + r * (self.spread_ / self.settings.edm.sigma_data)
 
     # -- storing
 

@@ -101,7 +101,10 @@ class VideoPDE(Learned):
 
     def losses(self, network: nn.Module, batch: Observed, draws: torch.Generator) -> Tensor:
         """At noise levels spread over the batch: (B,)."""
-        x, known = self.encode(batch.truth.u), self.condition(batch.problem)
+        return self.denoising(network, self.encode(batch.truth.u), self.condition(batch.problem), draws)
+
+    def denoising(self, network: nn.Module, x: Tensor, known: Tensor, draws: torch.Generator) -> Tensor:
+        """The loss of each of what is diffused, (B,)."""
         sigma = noise_levels(self.settings.edm, len(x), draws)
         noise = torch.randn(x.shape, generator=draws, device=draws.device)
         return denoising_loss(self.settings.edm, lambda x, sigma: network(x, sigma, known), x, sigma, noise)
@@ -122,8 +125,12 @@ class VideoPDE(Learned):
     # -- predicting
 
     def answer(self, problem: Problem, generators: Sequence[torch.Generator]) -> Tensor:
+        return self.decode(self.sampled(problem, self.condition(problem), generators))
+
+    def sampled(self, problem: Problem, known: Tensor, generators: Sequence[torch.Generator]) -> Tensor:
+        """A draw of what is diffused for each video."""
         noise = draw_noise(self.diffused(problem), generators, problem.values.device)
-        return self.decode(sample(self.settings.edm, self.denoiser(self.condition(problem)), noise))
+        return sample(self.settings.edm, self.denoiser(known), noise)
 
     def diffused(self, problem: Problem) -> Sequence[int]:
         """The shape of what is diffused for one video."""

@@ -1,4 +1,4 @@
-"""What the tests of `shu`, `zhuang` and `eci` share: a small dataset, and promises that all of them keep."""
+"""What the tests of several learned methods share: a small dataset, and promises that all of them keep."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from benchmark.core import Problem, Run, Trajectories
-from methods.blocks.learned import Learned
+from methods.blocks.learned import Learned, count
 from tasks import observation as tasks
 from tests.methods.heat import HeatDataset
 from tests.methods.small import generators
@@ -55,3 +55,18 @@ def comes_back(method: Learned, seen: Problem) -> None:
     restored: Any = type(method)(method.settings).restore(state, data("train"))
     assert torch.equal(restored.predict(seen, 0).u, method.predict(seen, 0).u)
     assert restored.cost() == method.cost() and method.cost()["steps"] == 6
+
+
+def answers_once(method: Learned, task: Any, seed: int) -> None:
+    """A fit of 6 steps of a method with one answer: one evaluation a window, whatever is predicted beside it."""
+    is_long = task.family == "long_range"
+    seen = problem(task, frames=9 if is_long else None)
+    prediction = method.predict(seen, 0, 3)
+    answer = prediction.u
+    assert answer.shape == (1, *seen.values.shape) and answer.isfinite().all()  # deterministic: one sample
+    assert prediction.evaluations == (3 if is_long else 1)
+    assert torch.equal(answer[0][seen.mask], seen.values[seen.mask])
+    torch.testing.assert_close(method.predict(seen[:2], seed).u, answer[:, :2], rtol=1e-4, atol=1e-5)
+    restored: Any = type(method)(method.settings).restore(method.state(), data("train"))
+    assert torch.equal(restored.predict(seen, 0).u, answer)
+    assert method.cost()["parameters"] == count(method.net_) and method.cost()["steps"] == 6

@@ -1,5 +1,4 @@
 from dataclasses import replace
-from functools import cache
 
 import pytest
 import torch
@@ -11,22 +10,13 @@ from methods.blocks.training.examples import Observed
 from methods.senseiver.method import SMOKE, Senseiver
 from methods.senseiver.network import Architecture, Layer, SetNetwork, positions, waves
 from tasks import observation as tasks
-from tests.methods.heat import Heat, HeatDataset
+from tests.methods.generative_case import HEAT, answers_once, data, problem
+from tests.methods.heat import Heat
 from tests.methods.small import generators, planned, smoke
 
-HEAT = HeatDataset.small(long_frames=9)
 TINY = Architecture(bands=4, token=12, latents=6, width=8, depth=1)
 TRAINING = replace(SMOKE.training, steps=6, batch=4, validations=1)
 QUICK = replace(SMOKE, architecture=TINY, training=TRAINING, queries=100)
-
-
-@cache
-def data(split, count=8, frames=None):
-    return HEAT.trajectories(split, count, frames)
-
-
-def problem(task, frames=None):
-    return task.observe(data("test", 4, frames), generators(4))
 
 
 def fit(task, settings=QUICK):
@@ -39,17 +29,7 @@ def order(seen):
 
 @pytest.mark.parametrize("task", [tasks.CONT_3, tasks.INV_PARTIAL, tasks.FWD_FULL, tasks.LONG_RANGE])
 def test_it_serves_all_tasks_with_one_evaluation_a_window(task):
-    method = fit(task)
-    seen = problem(task, 9 if task is tasks.LONG_RANGE else None)
-    prediction = method.predict(seen, 0, 3)
-    answer = prediction.u
-    assert answer.shape == (1, *seen.values.shape) and answer.isfinite().all()  # deterministic: one sample
-    assert prediction.evaluations == (3 if task is tasks.LONG_RANGE else 1)
-    assert torch.equal(answer[0][seen.mask], seen.values[seen.mask])
-    torch.testing.assert_close(method.predict(seen[:2], 0).u, answer[:, :2], rtol=1e-4, atol=1e-5)
-    restored = Senseiver(QUICK).restore(method.state(), data("train"))
-    assert torch.equal(restored.predict(seen, 0).u, answer)
-    assert method.cost()["parameters"] == count(method.net_) and method.cost()["steps"] == 6
+    answers_once(fit(task), task, seed=0)
 
 
 # -- the network

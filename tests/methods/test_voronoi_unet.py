@@ -1,31 +1,21 @@
 from dataclasses import replace
-from functools import cache
 
 import pytest
 import torch
 
 from benchmark.core import Run
-from methods.blocks.learned import NEAREST, count
+from methods.blocks.learned import NEAREST
 from methods.blocks.voronoi import fill_frames, fill_video
 from methods.nearest import Nearest
 from methods.voronoi_unet import SMOKE, VoronoiUNet
 from tasks import observation as tasks
+from tests.methods.generative_case import HEAT, answers_once, data, problem
 from tests.methods.heat import Heat, HeatDataset
 from tests.methods.small import generators, planned, smoke
 
-HEAT = HeatDataset.small(long_frames=9)
 TRAINING = replace(SMOKE.training, steps=6, batch=4, validations=1)
 QUICK = replace(SMOKE, training=TRAINING, symmetries=False)
 TASKS = [tasks.CONT_3, tasks.INV_PARTIAL, tasks.FWD_FULL]
-
-
-@cache
-def data(split, count=8, frames=None):
-    return HEAT.trajectories(split, count, frames)
-
-
-def problem(task, frames=None):
-    return task.observe(data("test", 4, frames), generators(4))
 
 
 def fit(task, settings=QUICK):
@@ -42,17 +32,7 @@ class Nothing(torch.nn.Module):
 
 @pytest.mark.parametrize("task", [*TASKS, tasks.LONG_RANGE])
 def test_it_serves_all_tasks_with_one_evaluation_a_window(task):
-    method = fit(task)
-    seen = problem(task, 9 if task is tasks.LONG_RANGE else None)
-    prediction = method.predict(seen, 0, 3)
-    answer = prediction.u
-    assert answer.shape == (1, *seen.values.shape) and answer.isfinite().all()  # deterministic: one sample
-    assert prediction.evaluations == (3 if task is tasks.LONG_RANGE else 1)
-    assert torch.equal(answer[0][seen.mask], seen.values[seen.mask])
-    torch.testing.assert_close(method.predict(seen[:2], 1).u, answer[:, :2], rtol=1e-4, atol=1e-5)
-    restored = VoronoiUNet(QUICK).restore(method.state(), data("train"))
-    assert torch.equal(restored.predict(seen, 0).u, answer)
-    assert method.cost()["parameters"] == count(method.net_) and method.cost()["steps"] == 6
+    answers_once(fit(task), task, seed=1)
 
 
 @pytest.mark.parametrize("task", TASKS)
