@@ -79,6 +79,13 @@ def add_running(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="end a cell that takes longer")
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N test trajectories")
     parser.add_argument("--mask-seed", type=int, default=0, metavar="N", help="of the test masks (default: 0)")
+    parser.add_argument(
+        "--save-predictions",
+        type=int,
+        default=None,
+        metavar="N",
+        help="of the first N test trajectories, in runs/, for pictures; 0: none (default: 4)",
+    )
     parser.add_argument("--overwrite", action="store_true", help="run cells again that are done")
     parser.add_argument("--dry-run", action="store_true", help="print the plan and its cost, run nothing")
     for common in (add_data, add_set, add_plugin, add_json):
@@ -135,7 +142,7 @@ def make_request(arguments: argparse.Namespace) -> Any:
         raise UserError(f"--{missing[0][:-1]} is missing; name one, or all, or a --suite")
     if arguments.seed:
         values["seeds"] = tuple(_seed(s) for s in names(arguments.seed))
-    given = {"profile": arguments.profile, "samples": arguments.samples}
+    given = {name: getattr(arguments, name) for name in ("profile", "samples", "save_predictions")}
     values |= {k: v for k, v in given.items() if v is not None}
     return Request(
         **values, device=arguments.device, overrides=tuple(arguments.set), config=arguments.config,

@@ -39,6 +39,7 @@ class Request:
     limit: int | None = None  # test trajectories
     overwrite: bool = False
     mask_seed: int = 0
+    save_predictions: int = 4  # of the first test trajectories of each cell, for pictures; 0: none
     budget: float = 1.0  # how many times as long as the settings say a method trains, in its `budget_settings`
     base: tuple[str, ...] = ()  # a study's own overrides: what `config` and `overrides` depart from
     name: str = ""  # of the variants that departing makes; "": named after what they change
@@ -48,6 +49,8 @@ class Request:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise UserError(f"{name}: expected 1 or more, got {value}")
+        if self.save_predictions < 0:
+            raise UserError(f"save predictions: expected 0 or more, got {self.save_predictions}")
         if self.time_limit is not None and self.time_limit <= 0:
             raise UserError(f"time limit: expected more than 0 seconds, got {self.time_limit}")
         if not 0 < self.budget < math.inf:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from benchmark.planning.resolve import Resolved
 from benchmark.records.record import MetricScore, Record
 from benchmark.running.evaluate import Evaluation, Fitted, Question, evaluate
 from benchmark.running.fits import FitStore
+from benchmark.running.keep import forget_predictions, keep_predictions
 from benchmark.running.masks import MaskNames
 from benchmark.running.provenance import data_used, describe, mask_hash
 
@@ -39,6 +41,7 @@ def run_cell(cell: Resolved, context: RunContext) -> Record:
     """The record of a cell that is done; whatever goes wrong is raised."""
     prepare_data(cell, context)
     done = evaluate(question_of(cell, context), lambda: fitted(cell, context))
+    keep(cell, context, done)
     frames, splits = done.prediction.frames, {split: _open(cell, context, split) for split in cell.splits}
     groups = shared_runs(splits["test"], len(done.mask), cell.task.masks)
     return Record(
@@ -71,6 +74,17 @@ def prepare_data(cell: Resolved, context: RunContext) -> None:
     context.clock(True)
 
 
+def keep(cell: Resolved, context: RunContext, done: Evaluation) -> None:
+    """What it answered first, for pictures. Without room for it the record is still worth having."""
+    runs, videos = context.request.runs, min(context.request.save_predictions, len(done.mask))
+    try:
+        forget_predictions(runs, cell.cell)
+        if videos:
+            keep_predictions(runs, cell, question_of(cell, context, videos), done)
+    except OSError as error:
+        print(f"predictions are not kept: {error}", file=sys.stderr)
+
+
 def fitted(cell: Resolved, context: RunContext) -> Fitted:
     """The method ready to predict. One of scope `instance` has no fit."""
     if cell.method.scope == "instance":
@@ -81,14 +95,18 @@ def fitted(cell: Resolved, context: RunContext) -> Fitted:
     return Fitted(*store.serve(cell, train, valid))
 
 
-def question_of(cell: Resolved, context: RunContext) -> Question:
-    """What a cell asks of its method: the task on the first test trajectories, as many as the request says."""
+def question_of(cell: Resolved, context: RunContext, videos: int | None = None) -> Question:
+    """What a cell asks of its method: the task on the first test trajectories, as many as the request says.
+
+    Asked for some `videos` alone, it has the trajectories they show, each with all its masks.
+    """
     request, task = context.request, cell.task
+    count = None if videos is None else -(-videos // task.masks)
     return Question(
         cell.dataset,
         task,
         masks=MaskNames(cell.cell.dataset, cell.cell.task, request.mask_seed, task.masks),
-        truth=lambda: _test_trajectories(cell, context),
+        truth=lambda: _test_trajectories(cell, context, count),
         seed=cell.cell.seed,
         samples=cell.identity["evaluation"]["samples"],
         device=context.device,
@@ -96,12 +114,12 @@ def question_of(cell: Resolved, context: RunContext) -> Question:
     )
 
 
-def _test_trajectories(cell: Resolved, context: RunContext) -> Trajectories:
+def _test_trajectories(cell: Resolved, context: RunContext, first: int | None = None) -> Trajectories:
     test = _open(cell, context, "test")
     count = cell.identity["evaluation"]["trajectories"]
     if len(test) < count:
         raise ValueError(f"{cell.cell.dataset} test: expected {count} trajectories, the data has {len(test)}")
-    return test[:count]
+    return test[: count if first is None else min(first, count)]
 
 
 def _open(cell: Resolved, context: RunContext, split: Split) -> StoredTrajectories:

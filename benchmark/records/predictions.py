@@ -1,0 +1,133 @@
+"""What a cell was asked and what it answered on its first test trajectories, kept small enough to keep always.
+
+    runs/<profile>/<dataset>/<method>-s<seed>/<task>[@<variant>].predictions.npz
+
+Fields are rounded to 16 bits between the smallest and the largest value of each trajectory and channel, so that they
+are off by at most 1/131070 of that range; scores never come from here. Observed values are kept exactly, and the key of
+the record says which record they belong to. The file is numpy's own and holds arrays alone, no pickles.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmark.errors import UserError
+from benchmark.records.cell import Cell
+from benchmark.records.files import replacing
+
+ENDING = ".predictions.npz"
+STEPS = 2**16 - 1
+SAMPLES = 4  # of a method that samples: as many are kept at most
+FIELDS = ("truth", "prediction", "samples", "spread")
+PARTS = ("meta", "seen", "observed", *(f"{name}.{part}" for name in FIELDS for part in ("levels", "low", "high")))
+
+
+class PredictionsError(UserError):
+    """A file that does not hold predictions."""
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """N trajectories of T frames on H x W points with C channels."""
+
+    cell: Cell
+    key: str  # of the record
+    channels: tuple[str, ...]
+    frame_names: tuple[str, ...] | None  # the fields of a steady problem, stored as frames
+    times: tuple[float, ...]
+    boundary: str
+    lengths: tuple[float, float]
+    frames: tuple[int, ...] | None  # that are predicted; None: all
+    masks: int  # observations per test trajectory; video i shows trajectory i // masks
+    truth: np.ndarray  # (N, T, H, W, C) float32, as all fields
+    mask: np.ndarray  # (N, T, H, W, C) bool, what was seen
+    values: np.ndarray  # (N, T, H, W, C), what the sensors said, zero where unseen
+    prediction: np.ndarray  # (N, T, H, W, C), the answer that is scored
+    samples: np.ndarray | None = None  # (S, N, T, H, W, C), the first of several
+    spread: np.ndarray | None = None  # (N, T, H, W, C), the standard deviation of all samples
+
+    def __len__(self) -> int:
+        return len(self.truth)
+
+    @property
+    def scored(self) -> list[int]:
+        """The frames that are predicted."""
+        return list(range(len(self.times)) if self.frames is None else self.frames)
+
+
+def predictions_path(runs: Path, cell: Cell) -> Path:
+    name = f"{cell.task}@{cell.variant}" if cell.variant else cell.task
+    return runs / cell.profile / cell.dataset / f"{cell.method}-s{cell.seed}" / f"{name}{ENDING}"
+
+
+def find_predictions(runs: Path, profile: str = "*", dataset: str = "*", task: str = "*") -> Iterator[Path]:
+    """The files of a runs folder, in a fixed order."""
+    for path in sorted(runs.glob(f"{profile}/{dataset}/*/*{ENDING}")):
+        name = path.name.removesuffix(ENDING).partition("@")[0]
+        if not path.name.startswith(".") and task in ("*", name):
+            yield path
+
+
+def write_predictions(path: Path, predictions: Predictions) -> None:
+    """Whole or not at all."""
+    p = predictions
+    meta = {name: getattr(p, name) for name in ("key", "channels", "frame_names", "times", "boundary", "lengths")}
+    meta |= {"cell": asdict(p.cell), "frames": p.frames, "masks": p.masks, "shape": p.mask.shape}
+    arrays = {
+        "meta": np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8),
+        "seen": np.packbits(p.mask),
+        "observed": p.values[p.mask].astype(np.float32),
+    }
+    for name in FIELDS:
+        if (field := getattr(p, name)) is not None:
+            arrays |= {f"{name}.{part}": array for part, array in _rounded(field).items()}
+    with replacing(path) as part, part.open("wb") as file:
+        np.savez_compressed(file, **arrays)
+
+
+def read_predictions(path: Path) -> Predictions:
+    """PredictionsError names the file and the remedy."""
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return _predictions({name: arrays[name] for name in PARTS if name in arrays})
+    except FileNotFoundError:
+        raise
+    except (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise PredictionsError(f"{path}: no predictions ({reason}); run the cell again with --overwrite") from error
+
+
+def _predictions(arrays: dict[str, np.ndarray]) -> Predictions:
+    meta = json.loads(arrays["meta"].tobytes())
+    shape = tuple(meta.pop("shape"))
+    mask = np.unpackbits(arrays["seen"], count=int(np.prod(shape))).astype(bool).reshape(shape)
+    values = np.zeros(shape, dtype=np.float32)
+    values[mask] = arrays["observed"]
+    fields: dict[str, Any] = {name: _values(arrays, name) for name in FIELDS if f"{name}.levels" in arrays}
+    if any(field.shape[-5:] != shape for field in fields.values()):
+        raise ValueError(f"expected fields of {shape}, got {[field.shape for field in fields.values()]}")
+    return Predictions(cell=Cell(**meta.pop("cell")), **_tuples(meta), **fields, mask=mask, values=values)
+
+
+def _tuples(meta: dict[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in meta.items()}
+
+
+def _rounded(field: np.ndarray) -> dict[str, np.ndarray]:
+    """A field (..., T, H, W, C) as whole steps between its bounds (..., 1, 1, 1, C)."""
+    low = field.min((-4, -3, -2), keepdims=True).astype(np.float64)
+    high = field.max((-4, -3, -2), keepdims=True).astype(np.float64)
+    steps = (field - low) * (STEPS / np.where(high > low, high - low, 1.0))
+    return {"levels": np.rint(steps).astype(np.uint16), "low": low, "high": high}
+
+
+def _values(arrays: dict[str, np.ndarray], name: str) -> np.ndarray:
+    levels, low, high = (arrays[f"{name}.{part}"] for part in ("levels", "low", "high"))
+    return (low + levels * ((high - low) / STEPS)).astype(np.float32)
