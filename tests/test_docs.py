@@ -11,9 +11,10 @@ import pytest
 
 from benchmark.cli import main, parser
 from benchmark.cli.sweep import make_request
+from benchmark.leaderboard.entries import pool
 from benchmark.leaderboard.names import known, ordered
 from benchmark.leaderboard.selection import is_own
-from benchmark.leaderboard.text import number
+from benchmark.leaderboard.text import error, letter
 from benchmark.records.cell import Cell
 from benchmark.records.files import read_record, record_paths, write_record
 from benchmark.records.record import Record
@@ -48,41 +49,48 @@ def records(results: Path = ROOT / "results") -> dict[tuple[str, str, str], Reco
 
 
 def overview() -> str:
-    """Methods down, datasets x a few tasks across: the mean error in percent, or the state.
-
-    A star: not all frames, or not all test trajectories, are scored.
-    """
-    cells = {cell: shown(record) for cell, record in records().items()}
-    columns = [(d, t) for d in ordered({d for _, d, _ in cells}, "datasets") for t in TASKS]
-    rows = []
-    for method in ordered({m for m, _, t in cells if t in TASKS}, "methods"):
-        rows.append([method, *(cells.get((method, d, t), "missing") for d, t in columns)])
-    return markdown(["method", *(f"{d} {t}" for d, t in columns)], rows)
+    """Methods down, datasets x a few tasks across: the mean error in percent, or the state."""
+    found = records()
+    columns = [(d, t) for d in ordered({d for _, d, _ in found}, "datasets") for t in TASKS]
+    methods = ordered({m for m, _, t in found if t in TASKS}, "methods")
+    return table(["method", *(f"{d} {t}" for d, t in columns)], [[m, *((m, *c) for c in columns)] for m in methods])
 
 
 def references() -> str:
     """Datasets x tasks down, the references across."""
-    found, rows = records(), []
+    found = records()
     methods = ordered({m for (m, _, _), record in found.items() if record.is_reference}, "methods")
-    for dataset in ordered({d for _, d, _ in found}, "datasets"):
-        for task in known("tasks"):
-            cells = [found.get((method, dataset, task)) for method in methods]
-            if any(cell and cell.state == "done" for cell in cells):
-                rows.append([f"{dataset} {task}", *("missing" if c is None else shown(c) for c in cells)])
-    return markdown(["rel_l2 %", *methods], rows)
+    places = [(d, t) for d in ordered({d for _, d, _ in found}, "datasets") for t in known("tasks")]
+    done = {cell[1:] for cell, record in found.items() if record.is_reference and record.state == "done"}
+    rows = [[" ".join(place), *((m, *place) for m in methods)] for place in places if place in done]
+    return table(["rel_l2 %", *methods], rows)
 
 
-def markdown(header: list[str], rows: list[list[str]]) -> str:
-    lines = [header, ["---", *["--:"] * (len(header) - 1)], *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+def table(header: list[str], rows: list[list[str | tuple[str, str, str]]]) -> str:
+    """Cells by their name, with letters for what must be known beside; these notes stand below."""
+    found, letters = records(), {}
+
+    def shown(cell: str | tuple[str, str, str]) -> str:
+        if isinstance(cell, str):
+            return cell
+        record = found.get(cell)
+        if record is None:
+            return "missing"
+        if record.state != "done":
+            return "-"
+        notes = [letters.setdefault(note, letter(len(letters))) for note in footnotes(record)]
+        return " ".join([error(record.headline.mean), *(f"<sup>{','.join(notes)}</sup>" for _ in notes[:1])])
+
+    lines = [header, ["---", *["--:"] * (len(header) - 1)], *([shown(cell) for cell in row] for row in rows)]
+    notes = " ".join(f"<sup>{mark}</sup> {note}." for note, mark in letters.items())
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines) + (f"\n{notes}\n" if notes else "")
 
 
-def shown(record: Record) -> str:
-    if record.state != "done":
-        return "-"
-    score = record.headline
-    part = record.frames is not None or len(score.values) < TRAJECTORIES
-    return number(score.mean) + "*" * part
+def footnotes(record: Record) -> tuple[str, ...]:
+    """What the leaderboard says of a number, but for a method's own remarks, which its card has."""
+    count = len(record.headline.values)
+    fewer = (f"{count} of {TRAJECTORIES} test trajectories",) if count < TRAJECTORIES else ()
+    return fewer + tuple(n for n in pool([record], record.basis).notes if n != record.remark)
 
 
 WRITTEN = {README: overview, RESULTS: references}
@@ -148,5 +156,5 @@ def test_every_method_has_a_card(method):
 
 
 if __name__ == "__main__":
-    for path, table in WRITTEN.items():
-        path.write_text(BLOCK.sub(rf"\g<1>{table()}\g<2>", path.read_text()))
+    for path, written in WRITTEN.items():
+        path.write_text(BLOCK.sub(rf"\g<1>{written()}\g<2>", path.read_text()))

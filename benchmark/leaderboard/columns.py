@@ -13,6 +13,7 @@ from benchmark.leaderboard.entries import MISSING, NO_RECORD, Entry, Samples, ma
 from benchmark.leaderboard.names import family_of
 from benchmark.records.compare import Basis
 from benchmark.records.record import Record
+from benchmark.scoring.metric_table import NEGLIGIBLE
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class Column:
     second: frozenset[str]
     alike: frozenset[str]  # learned, not distinguishable from the best
     best_reference: frozenset[str]  # only where no learned method has a lower error
+    too_few: bool = False  # test trajectories to tell any two of the learned methods apart
 
     @property
     def supported(self) -> bool:
@@ -58,20 +60,34 @@ def build_column(
     best = lowest(learned)
     rest = [entry for entry in learned if entry.method not in best]
     champion = lowest(ranked) & references
-    return Column(task, dataset, family, entries, shared, best, lowest(rest), _alike(learned) - best, champion)
+    alike = _alike(learned)
+    return Column(
+        task,
+        dataset,
+        family,
+        entries,
+        shared,
+        best,
+        lowest(rest),
+        (alike or frozenset()) - best,
+        champion,
+        too_few=alike is None,
+    )
 
 
 def lowest(entries: Iterable[Entry]) -> frozenset[str]:
-    """The methods with the lowest mean; more than one only when they are exactly equal."""
-    means = {entry.method: entry.mean for entry in entries if entry.mean is not None}
+    """The methods with the lowest mean; more than one only when they are exactly equal, or all negligible."""
+    means = {entry.method: max(entry.mean, NEGLIGIBLE) for entry in entries if entry.mean is not None}
     least = min(means.values(), default=None)
     return frozenset(method for method, mean in means.items() if mean == least)
 
 
-def _alike(learned: Sequence[Entry]) -> frozenset[str]:
+def _alike(learned: Sequence[Entry]) -> frozenset[str] | None:
+    """Those not shown to be worse than the best; None: there are too few trajectories to show it of anyone."""
     if len(learned) < 2:
         return frozenset()
-    from benchmark.scoring.paired import not_distinguishable
+    from benchmark.scoring.paired import can_tell, not_distinguishable
 
     groups = next((entry.groups for entry in learned if entry.groups), None)  # of the same test set
-    return frozenset(not_distinguishable({entry.method: entry.by_seed for entry in learned}, groups))
+    errors = {entry.method: entry.by_seed for entry in learned}
+    return frozenset(not_distinguishable(errors, groups)) if can_tell(errors, groups) else None

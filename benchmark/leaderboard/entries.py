@@ -113,10 +113,12 @@ def _pooled(scores: Sequence[MetricScore], groups: tuple[int, ...] | None) -> di
 
 
 def _not_converged(records: Sequence[Record]) -> list[str]:
-    """Fits at test time that a method says did not come to an end."""
-    ends = [done for record in records for done in record.cost.get("diagnostics", {}).get("converged", [])]
-    failed = sum(not done for done in ends)
-    return [f"{failed} of {len(ends)} fits at test time did not converge"] if failed else []
+    """Fits at test time that were cut off, or that miss the readings by more than the error they allow for them."""
+    reports = [record.cost.get("diagnostics", {}) for record in records]
+    ends = [bool(done) for report in reports for done in report.get("converged", [])]
+    sizes = [size for report in reports for size in report.get("misfit", [0.0] * len(report.get("converged", [])))]
+    failed = sum(not done or size > 1 for done, size in zip(ends, sizes, strict=True))
+    return [f"{failed} of {len(ends)} fits at test time did not converge, or not to the readings"] if failed else []
 
 
 def _reasons(records: Sequence[Record]) -> tuple[str, ...]:

@@ -1,9 +1,9 @@
 """One line per method: what is done, how it ranks against whom it met, and what it costs.
 
-A method is compared within its block (references, learned methods), in its own columns, pair by pair:
+Learned methods are compared with each other, each in its own columns, pair by pair; references do not compete:
 
     rank  = 1 + C / |met| sum over competitors c met of the share of the columns shared with c in which c is better
-    ratio = exp(mean over columns of ln(error / lowest error of the block))
+    ratio = exp(mean over columns of ln(error / lowest error of a learned method))
 
 C is the number of competitors with a ranked number, `met` are those that share a column; equal errors count one half.
 Where all methods have all columns this is the mean rank. A method with few columns changes nobody else's set of columns
@@ -22,9 +22,9 @@ from statistics import median
 from benchmark.leaderboard.columns import Column
 from benchmark.leaderboard.entries import MISSING
 from benchmark.records.record import Record
+from benchmark.scoring.metric_table import NEGLIGIBLE
 
 COSTS = ("parameters", "fit_seconds", "predict_seconds", "evaluations", "peak_memory_mb")
-NEGLIGIBLE = 1e-2  # percent: lower errors count as this
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,12 @@ class Spread:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Where a method stands among those of its block that it met."""
+    """Where a learned method stands among those that it met."""
 
     rank: float
     cells: int  # columns with a competitor
     met: int  # competitors that share a column
-    competitors: int  # of the block, with a ranked number
+    competitors: int  # learned methods with a ranked number
     ratio: float | None  # None: the lowest error is rounding in every column
     exact: int  # columns left out of the ratio for that
 
@@ -54,7 +54,7 @@ class Summary:
     reference: bool
     states: Mapping[str, int]  # number of columns in each state; failed includes timeout and oom
     seeds: tuple[int, int] | None  # fewest and most seeds in a number
-    ranking: Ranking | None  # None: it met nobody
+    ranking: Ranking | None  # None: a reference, or it met nobody
     costs: Mapping[str, Spread | None]
 
 
@@ -69,14 +69,12 @@ def build_overview(
     own: dict[str, list[Record]] = {method: [] for method in methods}
     for record in records:
         own[record.cell.method].append(record)
-    rankings: dict[str, Ranking] = {}
-    for wanted in (True, False):
-        rankings |= _rankings([method for method in methods if (method in references) == wanted], columns)
+    rankings = _rankings([method for method in methods if method not in references], columns)
     return Overview(tuple(_summary(method, columns, own[method], rankings.get(method)) for method in methods))
 
 
 def _rankings(members: Sequence[str], columns: Sequence[Column]) -> dict[str, Ranking]:
-    """Of each method of a block that met another one."""
+    """Of each learned method that met another one."""
     errors = [_ranked_errors(members, column) for column in columns]
     compared = [method for method in members if any(method in column for column in errors)]
     found = {method: _ranking(method, [c for c in errors if method in c], len(compared) - 1) for method in compared}
@@ -90,7 +88,7 @@ def _ranked_errors(members: Sequence[str], column: Column) -> dict[str, float]:
 
 
 def _ranking(method: str, own: Sequence[Mapping[str, float]], competitors: int) -> Ranking | None:
-    """`own`: the errors of the block in each column that the method has."""
+    """`own`: the errors of learned methods in each column that the method has."""
     contested = [column for column in own if len(column) > 1]
     if not contested:
         return None

@@ -15,7 +15,7 @@ from benchmark.leaderboard.entries import MISSING, Entry, Samples
 from benchmark.leaderboard.markdown import pipe_table
 from benchmark.leaderboard.names import ordered
 from benchmark.leaderboard.selection import check_include
-from benchmark.leaderboard.text import ONE_SEED, caption, number
+from benchmark.leaderboard.text import ONE_SEED, caption, error, number
 from benchmark.planning.suites import Study
 
 
@@ -88,7 +88,7 @@ def _place(entry: Entry) -> str:
     if entry.mean is None or entry.low is None or entry.high is None:
         return entry.state
     spread = "" if entry.seed_sd is None else f" ± {number(entry.seed_sd)}"
-    return f"{number(entry.mean)} [{number(entry.low)}, {number(entry.high)}]{spread}"
+    return f"{error(entry.mean)} [{error(entry.low)}, {error(entry.high)}]{spread}"
 
 
 def render_json(comparison: Comparison) -> str:

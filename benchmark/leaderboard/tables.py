@@ -9,7 +9,7 @@ from benchmark.leaderboard import text
 from benchmark.leaderboard.board import Leaderboard
 from benchmark.leaderboard.columns import Column
 from benchmark.leaderboard.entries import MISSING, Entry
-from benchmark.leaderboard.text import ALIKE, DASH, letter, number
+from benchmark.leaderboard.text import ALIKE, DASH, error, letter, number
 from benchmark.leaderboard.traits import traits
 
 SHORT_STATES = {MISSING: DASH, "unsupported": "unsup."}
@@ -52,7 +52,7 @@ def _table(title: str, columns: Sequence[Column], board: Leaderboard) -> Table:
             blocks.append((block, rows))
     footnotes = tuple((mark, note) for note, mark in letters.items())
     scored = {method for column in shown for method, entry in column.entries.items() if entry.mean is not None}
-    remarks = (*_sizes(shown), *traits(board.records, scored), *_left_out(columns))
+    remarks = (*_sizes(shown), *_too_few(shown), *traits(board.records, scored), *_left_out(columns))
     return Table(title, text.caption(board.samples), shown, tuple(blocks), footnotes, remarks)
 
 
@@ -69,7 +69,7 @@ def _value(entry: Entry) -> tuple[str, str, str]:
     if entry.mean is None or entry.low is None or entry.high is None:
         return SHORT_STATES.get(entry.state, entry.state), "", ""
     spread = "" if entry.seed_sd is None else f"± {number(entry.seed_sd)}"
-    return number(entry.mean), f"[{number(entry.low)}, {number(entry.high)}]", spread
+    return error(entry.mean), f"[{error(entry.low)}, {error(entry.high)}]", spread
 
 
 def _emphasis(column: Column, method: str) -> str:
@@ -84,6 +84,11 @@ def _emphasis(column: Column, method: str) -> str:
 def _sizes(columns: Sequence[Column]) -> list[str]:
     sizes = sorted({column.basis.trajectories for column in columns if column.basis})
     return [f"Test trajectories per cell: {', '.join(map(str, sizes))}."] if sizes else []
+
+
+def _too_few(columns: Sequence[Column]) -> list[str]:
+    where = ", ".join(f"{column.dataset} {column.task}" for column in columns if column.too_few)
+    return [f"Too few test trajectories to tell learned methods apart: {where}."] if where else []
 
 
 def _left_out(columns: Sequence[Column]) -> list[str]:

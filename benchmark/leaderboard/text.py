@@ -7,8 +7,9 @@ from collections import defaultdict
 from benchmark.leaderboard.board import Leaderboard
 from benchmark.leaderboard.entries import Samples
 from benchmark.leaderboard.names import ordered
-from benchmark.leaderboard.overview import NEGLIGIBLE, Overview, Ranking, Spread
+from benchmark.leaderboard.overview import Overview, Ranking, Spread
 from benchmark.records.record import SCORER_VERSION
+from benchmark.scoring.metric_table import NEGLIGIBLE
 
 ALIKE = "†"
 DASH = "—"
@@ -26,7 +27,10 @@ LEGEND = (
 )
 
 
-INTERVALS = "Brackets: 95 % interval over test trajectories (whole runs where several are cut out of one)."
+INTERVALS = (
+    "Brackets: nominal 95 % bootstrap interval over test trajectories (whole runs where several are cut out of one); "
+    "of few trajectories it covers a little less."
+)
 ONE_SEED = "one seed: training variance not shown"
 SAMPLES = {
     "one": "Methods that sample are shown by one sample, or by their own mean where they know it",
@@ -148,12 +152,12 @@ OVERVIEW_HEADER = (
 OVERVIEW_NOTES = (
     "Cells are datasets x tasks; failed includes timeout and oom. Costs are medians over done cells; seconds are the "
     "processor's on a CPU, the clock's on a GPU; predict s and evaluations are for one sample of one trajectory.",
-    "Rank: 1 + for each competitor (of the learned methods, or of the references) the share of the cells ranked for "
-    "both in which it has the lower error, equal errors one half; scaled to all competitors where some share no cell. "
+    "Rank, among learned methods: 1 + for each competitor the share of the cells ranked for both in which it has the "
+    "lower error, equal errors one half; scaled to all competitors where some share no cell. "
     "Cells: those of the method with a competitor. Met: competitors with a shared cell, of all. A rank over few cells, "
     "or against few competitors, says less.",
     f"Errors below {NEGLIGIBLE:g} % count as that. Ratio: geometric mean over these cells of error / lowest error of "
-    "the block, without cells where the lowest is that small; rows with other cells are not comparable by it.",
+    "a learned method, without cells where the lowest is that small; rows with other cells are not comparable by it.",
 )
 
 
@@ -183,6 +187,11 @@ def _cost(name: str, spread: Spread | None) -> str:
     if spread.median == int(spread.median) and name in ("parameters", "evaluations"):
         return str(int(spread.median))
     return number(spread.median)
+
+
+def error(percent: float) -> str:
+    """An error as tables show it; those that are alike where methods are compared look alike."""
+    return f"<{NEGLIGIBLE:g}" if percent < NEGLIGIBLE else number(percent)
 
 
 def number(value: float) -> str:

@@ -6,7 +6,7 @@ differ from that of the best by a factor other than 1? With errors e_i of the me
     r_i = ln(e_i / b_i),   null hypothesis: r_i and -r_i are equally likely.
 
 Ratios, as trajectories differ in difficulty by orders of magnitude: in plain differences two hard trajectories can hide
-that a method is worse on all of them. Errors below ROUNDING are float32's rounding and count as ROUNDING; so two exact
+that a method is worse on all of them. Errors below NEGLIGIBLE count as NEGLIGIBLE; so two exact
 zeros have ratio 1, and a zero against an error is a large but finite ratio.
 
 One seed each: sign flips. If exchanging the two methods on a trajectory changes nothing, each sign of r_i is a fair
@@ -35,7 +35,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from benchmark.scoring.metric_table import ROUNDING
+from benchmark.scoring.metric_table import NEGLIGIBLE
 from benchmark.scoring.stats import Groups, Part, checked_seeds, combined, run_sums, student_p
 
 EXACT = 12  # runs up to which all sign flips are tried
@@ -64,6 +64,20 @@ def not_distinguishable(
     adjusted = holm([p for _, p in tests])
     worse = {name for name, (ratio, _), p in zip(others, tests, adjusted, strict=True) if ratio > 0 and p < alpha}
     return set(errors) - worse
+
+
+def can_tell(per_method: Mapping[str, Sequence[Sequence[float]]], groups: Groups = None, alpha: float = 0.05) -> bool:
+    """Whether any outcome could show one of these methods to be worse; with one seed each, few signs never do."""
+    errors = [checked_seeds(name, values) for name, values in per_method.items()]
+    if len(errors) < 2 or any(len(x) > 1 for x in errors):
+        return True
+    runs = _run_logs(errors[0], groups).shape[1]
+    return least_p(runs) * (len(errors) - 1) < alpha
+
+
+def least_p(runs: int) -> float:
+    """The smallest p-value of sign flips: all signs alike, which is two of the flips."""
+    return 2 / 2**runs if runs <= EXACT else 1 / (FLIPS + 1)
 
 
 def compare(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
@@ -121,7 +135,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 def _run_logs(errors: np.ndarray, groups: Groups) -> np.ndarray:
     """(seeds, n) -> (seeds, runs): the mean logarithm over the trajectories of each run."""
-    sums, counts = run_sums(np.log(np.maximum(errors, ROUNDING)), groups)
+    sums, counts = run_sums(np.log(np.maximum(errors, NEGLIGIBLE)), groups)
     return sums / counts
 
 

@@ -59,6 +59,7 @@ def done(
     noise: float = 0.0,
     remark: str | None = None,
     mean_of_samples: list[float] | None = None,
+    diagnostics: dict[str, Any] | None = None,
     **provenance: Any,
 ) -> Record:
     metrics = {
@@ -76,7 +77,7 @@ def done(
         remark=remark or "",
         frames=None if frames is None else tuple(frames),
         metrics=metrics,
-        cost=COST,
+        cost=COST | ({"diagnostics": diagnostics} if diagnostics else {}),
         provenance={**PROVENANCE, **provenance},
     )
 

@@ -1,6 +1,6 @@
 import pytest
 
-from benchmark.leaderboard import read_leaderboard
+from benchmark.leaderboard import read_leaderboard, render
 from benchmark.scoring.stats import bootstrap_interval, total_interval
 from tests.benchmark.leaderboard.synthetic import PROVENANCE, Store
 
@@ -53,8 +53,31 @@ def test_clips_of_few_runs_do_not_tell_methods_apart(store):
     for method, error in (("videopde", 2.0), ("fno", 3.0)):
         store.done(method, [error + 0.01 * i for i in range(32)], task="cont_1")
         store.done(method, [error + 0.01 * i for i in range(32)], task="cont_3", groups=[i // 8 for i in range(32)])
-    alike = {c.task: c.alike for c in read_leaderboard(store.results, store.profile).columns}
-    assert alike == {"cont_1": frozenset(), "cont_3": {"fno"}}  # four runs: p = 2 / 16
+    board = read_leaderboard(store.results, store.profile)
+    assert {c.task: (c.alike, c.too_few) for c in board.columns} == {
+        "cont_1": (frozenset(), False),
+        "cont_3": (frozenset(), True),  # four runs: p = 2 / 16 at best
+    }
+    text = render(board, "md")
+    assert "Too few test trajectories to tell learned methods apart: navier_stokes cont_3." in text
+
+
+def test_negligible_errors_are_alike(store):
+    store.done("fno", [0.0] * 8)
+    store.done("shu", [9e-3] * 8)
+    store.done("eci", [1.1e-2] * 8)
+    found = column(store)
+    assert found.best == {"fno", "shu"}
+    assert "**<0.01** [<0.01, <0.01] |" in render(read_leaderboard(store.results, store.profile), "md")
+
+
+@pytest.mark.parametrize(
+    "misfit, converged, failed", [([0.5, 0.9], [1, 1], 0), ([0.5, 1.1], [1, 1], 1), ([7, 7], [0, 1], 2)]
+)
+def test_a_fit_at_test_time_that_misses_its_readings_is_said(store, misfit, converged, failed):
+    store.done("solver", [1.0, 1.0], diagnostics={"misfit": misfit, "converged": converged})
+    note = f"{failed} of 2 fits at test time did not converge, or not to the readings"
+    assert column(store).entries["solver"].notes == ((note,) if failed else ())
 
 
 def test_the_mean_of_samples_is_shown_and_ranked_on_request(store):

@@ -54,9 +54,17 @@ def test_fewer_samples_do_not_tell():
     assert why_no_sampler(record(samples=2)) == "not shown to be a sampler: that takes 8 samples"
 
 
-def test_it_is_nothing_to_methods_without_an_answer_in_one_step():
-    plain = done(Cell("eci", "cont_3", "navier_stokes", "smoke", 0), [12.0])
-    assert why_no_sampler(plain) is None
+def test_without_an_answer_in_one_step_the_spread_alone_counts():
+    plain = record(mean=(99.0, 99.0), method="eci")
+    metrics = {name: value for name, value in plain.metrics.items() if name != ONE_STEP}
+    assert why_no_sampler(replace(plain, metrics=metrics)) is None
+    off = metrics | {"spread_skill": score([0.1, 0.1], unit="")}
+    assert why_no_sampler(replace(plain, metrics=off)) == f"not a sampler: {spread_is('0.10')}"
+
+
+def test_it_is_nothing_to_methods_without_samples_and_to_references():
+    assert why_no_sampler(done(Cell("eci", "cont_3", "navier_stokes", "smoke", 0), [12.0])) is None
+    assert why_no_sampler(record(spread=(0.1, 0.1), method="kriging")) is None
     assert why_no_sampler(replace(record(spread=(0.1, 0.1)), state="failed")) is None
 
 

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from benchmark.scoring.metric_table import ROUNDING
+from benchmark.scoring.metric_table import NEGLIGIBLE
 from benchmark.scoring.paired import compare, holm, not_distinguishable, sign_flips
 from benchmark.scoring.stats import student_p
 
@@ -50,7 +50,7 @@ def test_the_same_method_twice():
 
 
 def test_zeros_count_as_rounding():
-    assert compare(*(np.log(np.maximum(logs([0.0, 0.0]), ROUNDING)) for _ in range(2))) == (0.0, 1.0)
+    assert compare(*(np.log(np.maximum(logs([0.0, 0.0]), NEGLIGIBLE)) for _ in range(2))) == (0.0, 1.0)
     assert not differ([0.0] * 32, [0.0] * 31 + [1e-6], alpha=1.0)  # all below float32's rounding: ratio 1
     assert differ([0.0] * 32, [1.0] * 32)
     one_zero = [0.0] + [1.0] * 31  # one exact trajectory is no proof
