@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any, Literal
 
 from benchmark.leaderboard.samplers import why_no_sampler
@@ -115,10 +116,13 @@ def _pooled(scores: Sequence[MetricScore], groups: tuple[int, ...] | None) -> di
 def _not_converged(records: Sequence[Record]) -> list[str]:
     """Fits at test time that were cut off, or that miss the readings by more than the error they allow for them."""
     reports = [record.cost.get("diagnostics", {}) for record in records]
-    ends = [bool(done) for report in reports for done in report.get("converged", [])]
-    sizes = [size for report in reports for size in report.get("misfit", [0.0] * len(report.get("converged", [])))]
-    failed = sum(not done or size > 1 for done, size in zip(ends, sizes, strict=True))
-    return [f"{failed} of {len(ends)} fits at test time did not converge, or not to the readings"] if failed else []
+    fits = [
+        done and misfit <= 1
+        for report in reports
+        for done, misfit in zip(report.get("converged", []), report.get("misfit") or repeat(0.0), strict=False)
+    ]
+    failed = fits.count(False)
+    return [f"{failed} of {len(fits)} fits at test time did not converge, or not to the readings"] if failed else []
 
 
 def _reasons(records: Sequence[Record]) -> tuple[str, ...]:

@@ -85,7 +85,6 @@ class Latent(VideoPDE):
     ) -> Iterator[Stage]:
         s: Settings = self.settings
         yield Stage(self.vae, Whole(), self.vae_losses, s.vae_training, s.validation, name="vae")
-        self.vae.requires_grad_(False)
         self._measure(train, device)
         yield from super().stages(train, valid, tasks, device)
 

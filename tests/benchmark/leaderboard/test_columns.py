@@ -80,6 +80,11 @@ def test_a_fit_at_test_time_that_misses_its_readings_is_said(store, misfit, conv
     assert column(store).entries["solver"].notes == ((note,) if failed else ())
 
 
+def test_a_misfit_alone_says_nothing_of_convergence(store):
+    store.done("solver", [1.0, 1.0], diagnostics={"misfit": [0.5, 7]})
+    assert column(store).entries["solver"].notes == ()
+
+
 def test_the_mean_of_samples_is_shown_and_ranked_on_request(store):
     store.done("fno", [3.0, 3.0])
     store.done("shu", [4.0, 4.0], mean_of_samples=[2.0, 2.0], scorer_version=2)
