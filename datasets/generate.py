@@ -9,7 +9,6 @@ from __future__ import annotations
 import fcntl
 import multiprocessing
 import os
-import pickle
 import sys
 import threading
 import time
@@ -18,6 +17,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -85,7 +85,7 @@ def _tiles(dataset: Dataset, split: Split, tiles: list[list[int]], frames: int, 
     for position, runs in enumerate(tiles, 1):
         yield _tile(dataset, split, runs, frames, device)
         left = (time.perf_counter() - began) / position * (len(tiles) - position)
-        if left > POOL_AFTER and cores > 1 and device == "cpu" and _picklable(dataset):
+        if left > POOL_AFTER and cores > 1 and device == "cpu" and _importable(dataset):
             yield from _pooled(dataset, split, tiles[position:], frames, cores)
             return
 
@@ -96,6 +96,10 @@ def _tile(dataset: Dataset, split: Split, runs: list[int], frames: int, device: 
     return runs, u.cpu().numpy(), None if static is None else static.cpu().numpy()
 
 
+def _remote_tile(cls: type[Dataset], settings: Any, split: Split, runs: list[int], frames: int) -> Tile:
+    return _tile(cls(settings), split, runs, frames)
+
+
 def _pooled(dataset: Dataset, split: Split, tiles: list[list[int]], frames: int, workers: int) -> Iterator[Tile]:
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context, initializer=_end_with, initargs=(os.getpid(),)) as pool:
@@ -103,7 +107,7 @@ def _pooled(dataset: Dataset, split: Split, tiles: list[list[int]], frames: int,
         try:
             for runs in tiles:
                 with _main_hidden():
-                    running.add(pool.submit(_tile, dataset, split, runs, frames))
+                    running.add(pool.submit(_remote_tile, type(dataset), dataset.settings, split, runs, frames))
                 if len(running) >= 2 * workers:  # bounds memory
                     done, running = wait(running, return_when=FIRST_COMPLETED)
                     yield from (future.result() for future in done)
@@ -136,14 +140,15 @@ def _end_with(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _picklable(dataset: Dataset) -> bool:
-    """A dataset out of a plugin file, or of the script itself, cannot be sent to a worker."""
-    if type(dataset).__module__.startswith(("benchmark_plugin_", "__main__")):
+def _importable(dataset: Dataset) -> bool:
+    """Whether a worker finds its class, and that of its settings, by name: not those of a plugin file or a script."""
+    return all(_found_by_name(cls) for cls in (type(dataset), type(dataset.settings)))
+
+
+def _found_by_name(cls: type) -> bool:
+    if cls.__module__.startswith(("benchmark_plugin_", "__main__")):
         return False
-    try:
-        return bool(pickle.dumps(dataset))
-    except (pickle.PicklingError, AttributeError, TypeError):
-        return False
+    return getattr(sys.modules.get(cls.__module__), cls.__qualname__, None) is cls
 
 
 @contextmanager

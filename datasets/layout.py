@@ -136,7 +136,14 @@ def stored_array(file: h5py.File, name: str) -> h5py.Dataset:
     found = file[name]
     if not isinstance(found, h5py.Dataset):
         raise DataError(f"{file.filename}: {name}: expected an array; generate, import or download the file again")
+    refuse_elsewhere(file, name, found)
     return found
+
+
+def refuse_elsewhere(file: h5py.File, name: str, found: h5py.Dataset) -> None:
+    """HDF5 can hold links to other files: a downloaded one must not bring in what lies beside it."""
+    if found.file.id != file.id or found.external or found.is_virtual:
+        raise DataError(f"{file.filename}: {name} lies in another file; get one that holds its own values")
 
 
 def number(file: h5py.File, name: str) -> int:

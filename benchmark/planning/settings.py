@@ -19,6 +19,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 import yaml
 
 from benchmark.errors import UserError
+from benchmark.planning.plain_yaml import load_yaml
 from benchmark.planning.registry import near
 from benchmark.records.cell import field_names, is_settings
 
@@ -37,7 +38,7 @@ def parse_overrides(items: Iterable[str]) -> dict[str, Any]:
         if not equals or not key.strip():
             raise SettingsError(f"override {item!r}: expected key=value, e.g. width=32")
         try:
-            result[key.strip()] = yaml.safe_load(text)
+            result[key.strip()] = load_yaml(text)
         except yaml.YAMLError as error:
             raise SettingsError(f"override {item!r}: the value is not YAML ({_first_line(error)})") from error
     return result
@@ -46,7 +47,7 @@ def parse_overrides(items: Iterable[str]) -> dict[str, Any]:
 def read_yaml(path: Path) -> dict[str, Any]:
     """A YAML file that holds one mapping."""
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = load_yaml(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise SettingsError(f"{path}: cannot be read ({error.strerror})") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:

@@ -55,6 +55,15 @@ class Cell:
         """Plain values; a variant only where there is one."""
         return {name: value for name, value in asdict(self).items() if name != "variant" or value}
 
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> Self:
+        """The inverse of `to_json`; ValueError for what could not be the name of a cell, or of its file."""
+        cell = cls(**{**raw, "seed": int(raw["seed"])})
+        names = (cell.method, cell.task, cell.dataset, cell.profile)
+        if not all(map(NAME.fullmatch, names)) or (cell.variant and not VARIANT.fullmatch(cell.variant)):
+            raise ValueError(f"no cell has these names: {cell}")
+        return cell
+
     def __str__(self) -> str:
         return f"{self.label} x {self.task} x {self.dataset} ({self.profile}, seed {self.seed})"
 

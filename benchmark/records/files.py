@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.records.record import AGAIN, Record, RecordError
+from benchmark.records.strict import read_json
 
 
 def read_record(path: Path) -> Record:
@@ -86,7 +87,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 def _parse(path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return read_json(path)
     except ValueError as error:
         raise RecordError(f"not a record ({type(error).__name__}: {error}); move it away or {AGAIN}") from error
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +79,7 @@ def write_predictions(path: Path, predictions: Predictions) -> None:
     """Whole or not at all."""
     p = predictions
     meta = {name: getattr(p, name) for name in ("key", "channels", "frame_names", "times", "boundary", "lengths")}
-    meta |= {"cell": asdict(p.cell), "frames": p.frames, "masks": p.masks, "shape": p.mask.shape}
+    meta |= {"cell": p.cell.to_json(), "frames": p.frames, "masks": p.masks, "shape": p.mask.shape}
     arrays = {
         "meta": np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8),
         "seen": np.packbits(p.mask),
@@ -113,7 +113,7 @@ def _predictions(arrays: dict[str, np.ndarray]) -> Predictions:
     fields: dict[str, Any] = {name: _values(arrays, name) for name in FIELDS if f"{name}.levels" in arrays}
     if any(field.shape[-5:] != shape for field in fields.values()):
         raise ValueError(f"expected fields of {shape}, got {[field.shape for field in fields.values()]}")
-    return Predictions(cell=Cell(**meta.pop("cell")), **_tuples(meta), **fields, mask=mask, values=values)
+    return Predictions(cell=Cell.from_json(meta.pop("cell")), **_tuples(meta), **fields, mask=mask, values=values)
 
 
 def _tuples(meta: dict[str, Any]) -> dict[str, Any]:

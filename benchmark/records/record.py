@@ -6,9 +6,8 @@ stand side by side.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
 
@@ -16,6 +15,7 @@ from benchmark.errors import FileError
 from benchmark.records.cell import Cell
 from benchmark.records.compare import Basis
 from benchmark.records.migrate import SCHEMA, upgrade
+from benchmark.records.strict import checked, finite
 
 SCORER_VERSION = 2  # raise it when a metric's definition or value changes
 STATES = ("done", "failed", "timeout", "oom", "unsupported")  # stored; "stale" and "missing" are found by comparing
@@ -70,9 +70,11 @@ class MetricScore:
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> MetricScore:
         score = cls(**raw)
-        if not isinstance(score.values, list):
-            raise TypeError(f"values: expected a list, got {score.values!r}")
-        return score
+        bounds = (score.mean, score.low, score.high)
+        curves = bounds if isinstance(score.mean, list) else ([*bounds],)
+        if not all(isinstance(part, list) and finite(*part) for part in (score.values, *curves)):
+            raise TypeError("a metric: expected finite numbers")
+        return replace(score, unit=str(score.unit))
 
     def to_json(self, digits: int | None = None) -> dict[str, Any]:
         """`digits`: how many significant ones to keep of the values; None is all."""
@@ -89,10 +91,7 @@ class MetricScore:
     @property
     def is_finite(self) -> bool:
         """Whether it is a number with an interval and at least one value, all finite."""
-        try:
-            return bool(self.values) and all(map(math.isfinite, (self.mean, self.low, self.high, *self.values)))
-        except TypeError:
-            return False
+        return bool(self.values) and finite(self.mean, self.low, self.high, *self.values)
 
 
 @dataclass(frozen=True)
@@ -188,7 +187,7 @@ class Record:
             return record
         except RecordError:
             raise
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
             raise RecordError(f"a part has another form than expected ({error}); {AGAIN}") from error
 
 
@@ -200,8 +199,9 @@ def rounded(values: list[float], digits: int) -> list[float]:
 def _check_head(raw: Any) -> None:
     """What even a record of a newer schema must have."""
     try:
-        schema, _ = int(raw["schema"]), (raw["state"], Cell(**raw["cell"]))
-    except (ValueError, KeyError, TypeError) as error:
+        schema, _ = int(raw["schema"]), (raw["state"], Cell.from_json(raw["cell"]))
+        checked({name: part for name, part in raw.items() if name != "metrics"})  # a metric is numbers, or no metric
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
         raise RecordError(f"not a record ({type(error).__name__}: {error}); move it away or {AGAIN}") from error
     if schema > SCHEMA:
         raise RecordError(f"written by a newer suite (schema {schema}, this one reads {SCHEMA}); update the suite")
@@ -209,11 +209,12 @@ def _check_head(raw: Any) -> None:
 
 def _record(raw: dict[str, Any]) -> Record:
     frames, about = raw.get("frames"), raw.get("about")
-    settings, changes, metrics, cost, provenance = (
-        dict(raw.get(name) or {}) for name in ("settings", "changes", "metrics", "cost", "provenance")
+    settings, changes, cost, provenance = (
+        dict(raw.get(name) or {}) for name in ("settings", "changes", "cost", "provenance")
     )
+    metrics = dict(raw.get("metrics") or {})
     return Record(
-        cell=Cell(**raw["cell"] | {"seed": int(raw["cell"]["seed"])}),
+        cell=Cell.from_json(raw["cell"]),
         state=raw["state"],
         about=None if about is None else About.from_json(about),
         settings=settings,

@@ -204,7 +204,7 @@ def main() -> None:
     for line in lines:
         job = json.loads(line)
         _redirect(Path(job["log"]))
-        worker.run(Cell(**job["cell"]), job["wait"])
+        worker.run(Cell.from_json(job["cell"]), job["wait"])
 
 
 if __name__ == "__main__":

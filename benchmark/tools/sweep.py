@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from benchmark.errors import UserError
+from benchmark.planning.plain_yaml import load_yaml
 from benchmark.planning.registry import near
 from benchmark.planning.request import Request
 from benchmark.planning.resolve import Resolved, Resolver
@@ -48,7 +49,7 @@ def parse_values(items: Iterable[str]) -> dict[str, list[Any]]:
     for item in items:
         key, equals, text = item.partition("=")
         try:
-            values = yaml.safe_load(f"[{text}]") if equals and key.strip() else []
+            values = load_yaml(f"[{text}]") if equals and key.strip() else []
         except yaml.YAMLError:
             values = []
         if not values:

@@ -14,7 +14,7 @@ import h5py
 import numpy as np
 from scipy.io.matlab import MatReadError
 
-from datasets.layout import DataError
+from datasets.layout import DataError, refuse_elsewhere
 
 BLOCK_BYTES = 2**27  # of float32 values held at a time
 UNWRITTEN = 1e30  # NetCDF marks values that were never written by 9.97e36
@@ -99,6 +99,8 @@ def open_hdf5(path: Path) -> Iterator[h5py.File]:
 def hdf5_shapes(file: h5py.File) -> dict[str, tuple[int, ...]]:
     """The variables of a file; the dimension scales of NetCDF carry no values."""
     arrays = {k: v for k, v in file.items() if isinstance(v, h5py.Dataset)}
+    for name, array in arrays.items():
+        refuse_elsewhere(file, name, array)
     return {k: v.shape for k, v in arrays.items() if v.attrs.get("CLASS") != b"DIMENSION_SCALE"}
 
 

@@ -22,6 +22,7 @@ from datasets.store import even_stride, open_split
 from datasets.wave_layer import WaveLayer
 from datasets.writer import SplitWriter
 from tests.datasets.official_files import fields, write_mat73, write_netcdf, write_solution
+from tests.datasets.test_store import elsewhere
 
 N = 8
 TIMES = np.linspace(0.1, 1.0, 10, dtype=np.float32)[None]  # (1, 10)
@@ -342,6 +343,16 @@ def test_a_bad_speed_is_refused_by_its_own_file(tmp_path):
     write_netcdf(tmp_path / "c_0.nc", {"c": (("sample", "x", "y"), c)})
     with pytest.raises(DataError, match=r"c_0\.nc: expected finite values, found .* in sample 2"):
         bring(small(WaveLayer), tmp_path, tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["link", "external", "virtual"])
+def test_values_in_another_file_are_refused(tmp_path, kind):
+    secret = write_solution(tmp_path / "secret.nc", fields(9, 20, N, N))
+    path = write_solution(tmp_path / "ACE.nc", fields(9, 20, N, N))
+    with h5py.File(path, "r+") as file:
+        elsewhere(file, "solution", secret, kind)
+    with pytest.raises(DataError, match=r"ACE\.nc: solution lies in another file"):
+        bring(small(AllenCahn), path, tmp_path)
 
 
 def test_truncated_files_are_refused(tmp_path):

@@ -118,3 +118,32 @@ def test_clips_follow_the_layout_even_in_a_file_of_longer_runs(tmp_path):
     short = type(long)(replace(long.settings, sizes=replace(long.sizes, long_frames=None)))
     assert split_path(short, "test", tmp_path) == split_path(long, "test", tmp_path)
     assert torch.equal(open_split(short, "test", tmp_path)[:].u, open_split(long, "test", tmp_path)[:].u)
+
+
+@pytest.mark.parametrize("kind", ["link", "external", "virtual"])
+def test_values_in_another_file_are_refused(tmp_path, kind):
+    dataset = small.navier_stokes()
+    ensure_data(dataset, tmp_path, ("valid",))
+    path, secret = split_path(dataset, "valid", tmp_path), tmp_path / "secret.hdf5"
+    secret.write_bytes(path.read_bytes())
+    with h5py.File(path, "r+") as file:
+        elsewhere(file, f"t0_fields/{dataset.channels[0]}", secret, kind)
+    with pytest.raises(DataError, match="lies in another file|chunked or not float32"):
+        open_split(dataset, "valid", tmp_path)
+
+
+def elsewhere(file, name, other, kind):
+    """Puts an array of another file, or its bytes, in the place of a file's own."""
+    own = file[name]
+    shape, attributes = own.shape, dict(own.attrs)
+    del file[name]
+    if kind == "link":
+        file[name] = h5py.ExternalLink(str(other), name)
+        return
+    if kind == "external":
+        new = file.create_dataset(name, shape, "<f4", external=[(str(other), 0, h5py.h5f.UNLIMITED)])
+    else:
+        layout = h5py.VirtualLayout(shape, "<f4")
+        layout[...] = h5py.VirtualSource(str(other), name, shape)
+        new = file.create_virtual_dataset(name, layout)
+    new.attrs.update(attributes)

@@ -1,22 +1,25 @@
 """What a fit leaves in its folder: checkpoints to go on from, and a log of what happened.
 
-    checkpoint-<step>/<name>.safetensors   weights, one file a set (model, ema, best)
-    checkpoint-<step>/state.pt             optimiser states and plain values, read with `weights_only=True`
+    checkpoint-<step>/<name>.safetensors   weights, one file a set (model, ema, best), and the tensors of the state
+    checkpoint-<step>/state.json           the state: plain values of the fit and its optimisers
+    checkpoint-<step>/digests.json         sha256 of these files
     log.jsonl                              one JSON object per line
 
 A checkpoint is whole as soon as it has its name, and outlives a kill at any byte: a new one is written beside the old
-one, flushed to disk and renamed; only then the old one goes.
+ones, flushed to disk and renamed; then all but the newest two go. One whose files no longer have their digests, on a
+disk that lies, is passed over for the one before. Nothing in it can run code.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from pickle import UnpicklingError
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import torch
 from safetensors import SafetensorError
@@ -24,10 +27,19 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from benchmark.errors import FileError
+from methods.blocks.training.packing import pack, unpack
 
 PREFIX = "checkpoint-"
+KEPT = 2
+STATE, DIGESTS = "state", "digests.json"
 
 Weights = dict[str, Tensor]
+
+
+class Checkpoint(NamedTuple):
+    path: Path
+    weights: dict[str, Weights]  # by name
+    state: dict[str, Any]
 
 
 def tensors(module: nn.Module) -> Weights:
@@ -52,22 +64,24 @@ def load_weights(module: nn.Module, weights: Mapping[str, Tensor]) -> None:
 
 
 def save(folder: Path, step: int, weights: Mapping[str, Weights], state: Mapping[str, Any]) -> Path:
-    """One checkpoint, unless this step has one; older ones are removed."""
+    """One checkpoint, unless this step has one; all but the newest are removed."""
     path, part = folder / f"{PREFIX}{step:09d}", folder / f"{PREFIX}new"
     if path.exists():
         return path
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
-    for name, values in weights.items():
-        save_file(values, part / f"{name}.safetensors")
-    torch.save(dict(state), part / "state.pt")
+    values, own = pack(dict(state))
+    for name, tensors in {**weights, STATE: own}.items():
+        save_file(tensors, part / f"{name}.safetensors")
+    (part / f"{STATE}.json").write_text(json.dumps(values), encoding="utf-8")
+    digests = {file.name: _digest(file) for file in part.iterdir()}
+    (part / DIGESTS).write_text(json.dumps(digests, sort_keys=True), encoding="utf-8")
     for file in (*part.iterdir(), part):
         _flush(file)
     os.replace(part, path)
     _flush(folder)
-    for old in found(folder):
-        if old != path:
-            shutil.rmtree(old)
+    for old in found(folder)[:-KEPT]:
+        shutil.rmtree(old)
     return path
 
 
@@ -76,13 +90,40 @@ def found(folder: Path) -> list[Path]:
     return sorted(p for p in folder.glob(f"{PREFIX}*") if p.name.removeprefix(PREFIX).isdigit())
 
 
-def load(path: Path) -> tuple[dict[str, Weights], dict[str, Any]]:
-    """Weights by name, and the state."""
+def newest(folder: Path) -> Checkpoint | None:
+    """The newest that is undamaged, and younger ones removed; None where there is none at all."""
+    damaged: dict[Path, FileError] = {}
+    for path in reversed(found(folder)):
+        try:
+            checkpoint = load(path)
+        except FileError as error:
+            damaged[path] = error
+            continue
+        for other, error in damaged.items():
+            warnings.warn(f"{error}; going on from {path.name}", stacklevel=2)
+            shutil.rmtree(other)
+        return checkpoint
+    if damaged:
+        raise next(iter(damaged.values()))
+    return None
+
+
+def load(path: Path) -> Checkpoint:
     try:
+        digests = json.loads((path / DIGESTS).read_text(encoding="utf-8"))
+        wrong = [name for name, digest in digests.items() if _digest(path / name) != digest]
+        if wrong:
+            raise ValueError(f"{', '.join(wrong)} has changed on disk")
         weights = {file.stem: load_file(file) for file in path.glob("*.safetensors")}
-        return weights, torch.load(path / "state.pt", map_location="cpu", weights_only=True)
-    except (OSError, SafetensorError, UnpicklingError, RuntimeError, EOFError) as error:
+        values = json.loads((path / f"{STATE}.json").read_text(encoding="utf-8"))
+        return Checkpoint(path, weights, unpack(values, weights.pop(STATE)))
+    except (OSError, SafetensorError, ValueError, KeyError, AttributeError) as error:
         raise FileError(f"{path}: cannot be read ({error}); remove it to start from the beginning") from error
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _flush(path: Path) -> None:

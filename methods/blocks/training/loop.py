@@ -306,12 +306,12 @@ class _Fit:
         checkpoint.save(self.run.folder, self.progress.steps, weights, state)
 
     def resume(self) -> None:
-        paths = checkpoint.found(self.run.folder) if self.run.folder is not None else []
-        if not paths:
+        last = checkpoint.newest(self.run.folder) if self.run.folder is not None else None
+        if last is None:
             return
-        weights, state = checkpoint.load(paths[-1])
+        path, weights, state = last
         if state["identity"] != self.identity():
-            raise ValueError(f"{paths[-1]}: expected a fit with {self.identity()}, got {state['identity']}")
+            raise ValueError(f"{path}: expected a fit with {self.identity()}, got {state['identity']}")
         checkpoint.load_weights(self.model, weights["model"])
         checkpoint.load_weights(self.ema.module, weights["ema"])
         self.best = weights.get("best")

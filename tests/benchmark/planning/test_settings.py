@@ -108,6 +108,28 @@ def test_safe_loading_makes_no_objects():
         parse_overrides(["width=!!python/object/apply:os.getcwd []"])
 
 
+LAUGHS = "a: &a [x, x]\n" + "".join(
+    f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (LAUGHS, "aliases are not read; write the value out"),
+        ("a: " + "[" * 10_000 + "]" * 10_000, "nested more than 32 deep"),
+        ("".join(f"{' ' * i}a:\n" for i in range(200)), "nested more than 32 deep"),
+        ("width: 8\nwidth: 16", "'width' stands twice"),
+        ("a: !!python/name:os.system x", "could not determine a constructor"),
+    ],
+)
+def test_yaml_that_could_hurt_its_reader_is_named(tmp_path, text, message):
+    path = tmp_path / "c.yaml"
+    path.write_text(text)
+    with pytest.raises(SettingsError, match=f"c.yaml: not YAML .*{message}"):
+        read_config(path)
+
+
 def test_keys_and_has_reach_into_nested_settings():
     assert "inner.lr" in keys(Outer()) and "inner" not in keys(Outer())
     assert has(Outer(), "inner") and has(Outer(), "inner.lr")

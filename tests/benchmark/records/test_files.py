@@ -84,7 +84,13 @@ def test_stored_records_are_current_and_small():
         (lambda r: r.update(state="fine"), "unknown state 'fine'; expected one of"),
         (lambda r: r.update(metrics={}), "done, but without a finite rel_l2 .*--overwrite"),
         (lambda r: r["metrics"]["rel_l2"].update(values=[]), "done, but without a finite rel_l2"),
-        (lambda r: r["metrics"]["rel_l2"].update(values=[1.0, None]), "done, but without a finite rel_l2"),
+        (lambda r: r["metrics"]["rel_l2"].update(values=[1.0, None]), "a metric: expected finite numbers.*--overwrite"),
+        (lambda r: r["metrics"]["vrmse"].update(values=["<b>"]), "a metric: expected finite numbers"),
+        (lambda r: r["metrics"]["vrmse"].update(mean=True), "a metric: expected finite numbers"),
+        (lambda r: r["metrics"]["rel_l2_curve"].update(mean=[[1.0]]), "a metric: expected finite numbers"),
+        (lambda r: r["cell"].update(dataset="../../etc"), "no cell has these names"),
+        (lambda r: r["cell"].update(method=["fno"]), "not a record .*--overwrite"),
+        (lambda r: r["cell"].update(variant="a/b"), "no cell has these names"),
         (lambda r: r["metrics"].update(rel_l2=3.0), "another form than expected .*--overwrite"),
         (lambda r: r["metrics"]["vrmse"].update(colour="red"), "another form than expected"),
         (lambda r: r["metrics"]["vrmse"].update(values=3), "another form than expected"),
@@ -101,6 +107,35 @@ def test_a_bad_record_is_named_with_its_remedy(path, change, message):
     change(raw)
     path.write_text(json.dumps(raw))
     with pytest.raises(RecordError, match=f"^{re.escape(str(path))}: .*{message}"):
+        read_record(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("NaN", "NaN is no number"),
+        ("-Infinity", "-Infinity is no number"),
+        ("1e400", "a number beyond the range of floats"),
+        ("[" * 100_000, "nested too deeply"),
+        ("[" * 100_000 + "]" * 100_000, "nested too deeply"),
+        ("[" * 40 + "]" * 40, "nested more than 32 deep"),
+        ("9" * 5000, "Exceeds the limit"),
+    ],
+)
+@pytest.mark.parametrize("place", ["settings", "metrics"])
+def test_json_that_could_hurt_its_reader_is_named(path, text, message, place):
+    start = f'"{place}": {{'
+    whole = path.read_text()
+    assert start in whole
+    path.write_text(whole.replace(start, f'{start}"x": {text},', 1))
+    with pytest.raises(RecordError, match=message if place == "settings" else f"{message}|another form than expected"):
+        read_record(path)
+
+
+def test_a_file_too_large_for_a_record_is_not_read(path):
+    with path.open("r+b") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(RecordError, match="more than"):
         read_record(path)
 
 
