@@ -15,10 +15,11 @@ FLOW = {
     "scoring": {"core"},
     "planning": {"core", "records"},
     "running": {"core", "records", "scoring", "planning"},
-    "leaderboard": {"records", "scoring", "planning"},
+    "published": {"records", "scoring"},
+    "leaderboard": {"records", "scoring", "planning", "published"},
     "figures": {"records", "scoring", "planning", "leaderboard"},
     "tools": {"core", "records", "scoring", "planning", "running"},
-    "cli": {"core", "records", "scoring", "planning", "running", "leaderboard", "figures", "tools"},
+    "cli": {"core", "records", "scoring", "planning", "running", "published", "leaderboard", "figures", "tools"},
 }
 JOINS = {"planning", "running", "tools", "cli"}  # may import datasets, tasks and methods, by name
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmark.cli.arguments import add_profile, add_verb, names
+from benchmark.cli.compare import add_compare, show_comparison
 from benchmark.errors import UserError
 
 FORMATS = ("md", "latex", "csv", "json", "html")
@@ -18,7 +19,8 @@ def add(verbs: argparse._SubParsersAction) -> None:
         verbs, "leaderboard", "write leaderboards from the records",
         "  python -m benchmark leaderboard\n  python -m benchmark leaderboard --format md,html --output leaderboard\n"
         "  python -m benchmark leaderboard --include my_method\n"
-        "  python -m benchmark leaderboard --suite frame_count\n",
+        "  python -m benchmark leaderboard --suite frame_count\n"
+        "  python -m benchmark leaderboard --compare paper\n",
     )  # fmt: skip
     add_profile(parser)
     parser.add_argument("--format", default="md", metavar="F", help=f"{', '.join(FORMATS)} or all (default: md)")
@@ -41,6 +43,7 @@ def add(verbs: argparse._SubParsersAction) -> None:
         default="one",
         help="what is shown and ranked of methods that sample: one sample, or the mean of all (default: one)",
     )
+    add_compare(parser)
     parser.set_defaults(execute=execute)
 
 
@@ -48,6 +51,10 @@ def execute(arguments: argparse.Namespace) -> int:
     from benchmark.leaderboard import write_leaderboard
     from benchmark.planning.registry import near
 
+    if arguments.json:
+        arguments.format = "json"
+    if arguments.compare:
+        return show_comparison(arguments)
     formats = FORMATS if arguments.format == "all" else names([arguments.format])
     for name in formats:
         if name not in FORMATS:

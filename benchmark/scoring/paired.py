@@ -59,7 +59,7 @@ def not_distinguishable(
         return set()
     best = min(errors, key=lambda name: errors[name].mean())
     others = [name for name in errors if name != best]
-    logs = {name: _run_logs(_same_length(name, x, best, errors[best]), groups) for name, x in errors.items()}
+    logs = {name: run_logs(_same_length(name, x, best, errors[best]), groups) for name, x in errors.items()}
     tests = [compare(logs[name], logs[best]) for name in others]
     adjusted = holm([p for _, p in tests])
     worse = {name for name, (ratio, _), p in zip(others, tests, adjusted, strict=True) if ratio > 0 and p < alpha}
@@ -71,7 +71,7 @@ def can_tell(per_method: Mapping[str, Sequence[Sequence[float]]], groups: Groups
     errors = [checked_seeds(name, values) for name, values in per_method.items()]
     if len(errors) < 2 or any(len(x) > 1 for x in errors):
         return True
-    runs = _run_logs(errors[0], groups).shape[1]
+    runs = run_logs(errors[0], groups).shape[1]
     return least_p(runs) * (len(errors) - 1) < alpha
 
 
@@ -89,6 +89,17 @@ def compare(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
         freedom = min(freedom, max(len(a), len(b)) - 1.0)
     if len(parts) == 1 or parts[0] is None or variance <= (1e-12 * mean) ** 2:  # one seed, or nothing varies at all
         return mean, sign_flips(ratios)
+    return mean, student_p(mean / variance**0.5, freedom)
+
+
+def compare_unpaired(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
+    """As `compare`, of errors on different data, (seeds, runs) each: Welch's test on the mean logarithms of runs."""
+    mean, parts = float(a.mean() - b.mean()), [Part.of_mean(x.mean(0)) for x in (a, b)]
+    if None in parts:  # a single run shows no variance
+        return mean, 1.0
+    variance, freedom = combined([part for part in (*parts, *_training(a.mean(1), b.mean(1))) if part])
+    if not variance:
+        return mean, 0.0 if mean else 1.0
     return mean, student_p(mean / variance**0.5, freedom)
 
 
@@ -133,8 +144,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted.tolist()
 
 
-def _run_logs(errors: np.ndarray, groups: Groups) -> np.ndarray:
-    """(seeds, n) -> (seeds, runs): the mean logarithm over the trajectories of each run."""
+def run_logs(errors: np.ndarray, groups: Groups) -> np.ndarray:
+    """Errors (seeds, n) -> (seeds, runs): the mean logarithm over the trajectories of each run."""
     sums, counts = run_sums(np.log(np.maximum(errors, NEGLIGIBLE)), groups)
     return sums / counts
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmark.scoring.metric_table import NEGLIGIBLE
-from benchmark.scoring.paired import compare, holm, not_distinguishable, sign_flips
+from benchmark.scoring.paired import compare, compare_unpaired, holm, not_distinguishable, sign_flips
 from benchmark.scoring.stats import student_p
 
 
@@ -139,3 +139,14 @@ def test_not_distinguishable_keeps_the_best_and_its_equals():
 def test_not_distinguishable_names_the_method_of_other_length():
     with pytest.raises(ValueError, match="got 3 for b and 2 for a"):
         not_distinguishable({"a": [[1.0, 2.0]], "b": [[4.0, 5.0, 6.0]]})
+
+
+def test_unpaired_errors_are_compared_by_welch_on_logarithms():
+    a, b = logs([0.0, 1.0, 2.0, 3.0]), logs([10.0, 11.0, 12.0, 13.0, 14.0])
+    mean, p = compare_unpaired(a, b)
+    t = -10.5 / math.sqrt(5 / 3 / 4 + 2.5 / 5)
+    freedom = (5 / 12 + 0.5) ** 2 / ((5 / 12) ** 2 / 3 + 0.5**2 / 4)
+    assert mean == pytest.approx(-10.5) and p == pytest.approx(student_p(t, freedom))
+    assert compare_unpaired(a, a) == (0.0, 1.0)
+    assert compare_unpaired(logs([0.0]), b)[1] == 1.0  # one run shows no variance
+    assert compare_unpaired(logs([1.0, 1.0]), logs([2.0, 2.0])) == (-1.0, 0.0)

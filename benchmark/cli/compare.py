@@ -1,0 +1,78 @@
+"""`leaderboard --compare paper`: the published numbers, orderings and claims against the records."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmark.cli.arguments import names
+from benchmark.errors import UserError
+
+if TYPE_CHECKING:
+    from benchmark.published import Comparison
+
+PAPERS = ("paper",)
+
+
+def add_compare(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--compare",
+        metavar="paper",
+        help="hold the VideoPDE paper's orderings and claims against the records, and at profile paper its numbers "
+        "(md, latex, csv or json)",
+    )
+    parser.add_argument("--json", action="store_true", help="the same as --format json")
+
+
+def show_comparison(arguments: argparse.Namespace) -> int:
+    from benchmark.published.text import RENDERERS
+    from benchmark.records.files import write_text
+
+    formats = _formats(arguments, tuple(RENDERERS))
+    comparison, problems = read_comparison(arguments.results, arguments.profile)
+    for name in formats:
+        extension, render = RENDERERS[name]
+        if arguments.output is None:
+            sys.stdout.write(render(comparison))
+            continue
+        path = arguments.output / f"compare_paper.{extension}"
+        write_text(path, render(comparison))
+        print(path)
+    for problem in problems:
+        print(f"error: {problem}", file=sys.stderr)
+    return 1 if problems else 0
+
+
+def read_comparison(results: Path, profile: str) -> tuple[Comparison, list[str]]:
+    """The comparison of a results folder, studies included, and what could not be read."""
+    from benchmark.leaderboard.collect import read_records
+    from benchmark.planning.suites import STUDIES
+    from benchmark.published import compare, read_numbers
+
+    records, problems = read_records(results, profile)
+    studies = {}
+    for study, variant in sorted({(n.place.study, n.place.variant) for n in read_numbers() if n.place.study}):
+        studies[study, variant], more = read_records(results / STUDIES / study / variant, profile)
+        problems += more
+    return compare(records, profile, studies), problems
+
+
+def _formats(arguments: argparse.Namespace, known: Sequence[str]) -> Sequence[str]:
+    from benchmark.records.cell import PROFILES
+
+    if arguments.compare not in PAPERS:
+        raise UserError(f"--compare: expected {' or '.join(PAPERS)}, got {arguments.compare!r}")
+    if arguments.profile not in PROFILES:
+        raise UserError(f"profile: expected one of {', '.join(PROFILES)}, got {arguments.profile!r}")
+    if not (arguments.results / arguments.profile).is_dir():
+        folder = arguments.results / arguments.profile
+        raise UserError(f"{folder}: no records there; run some cells first, or name the folder with --results")
+    formats = known if arguments.format == "all" else names([arguments.format])
+    if unknown := [name for name in formats if name not in known]:
+        raise UserError(f"format {unknown[0]}: a comparison is shown as {', '.join(known)}")
+    if arguments.output is None and len(formats) > 1:
+        raise UserError("several formats need a folder: --output DIR")
+    return formats
