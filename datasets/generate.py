@@ -25,7 +25,7 @@ import torch
 from benchmark.core import Dataset, Split
 from datasets.layout import number, recipe, split_path, stored_array
 from datasets.store import open_checked, open_split
-from datasets.writer import SplitWriter, explain_os_error
+from datasets.writer import SplitWriter, explain_os_error, journal_path
 
 SPLITS: tuple[Split, ...] = ("train", "valid", "test")
 POOL_AFTER = 4.0  # seconds of work that pay for starting workers
@@ -44,6 +44,7 @@ def ensure_data(
         with locked(split_path(dataset, split, root)):
             if not is_stored(dataset, split, root):
                 generate_split(dataset, split, root, progress, device)
+            journal_path(split_path(dataset, split, root)).unlink(missing_ok=True)  # of a kill just before its end
 
 
 def is_stored(dataset: Dataset, split: Split, root: Path) -> bool:

@@ -22,13 +22,15 @@ import numpy as np
 from benchmark.core import Dataset, Grid
 from datasets.layout import DataError, create_skeleton, locate_fields, stored_array
 
+CHUNK = 1 << 24  # bytes copied at once
+
 
 class SplitWriter:
     """`with SplitWriter(...) as writer: writer.write(start, u, static)` for every run, then `writer.finish()`."""
 
     def __init__(self, path: Path, dataset: Dataset, runs: int, grid: Grid, source: str, recipe: dict):
         self.path, self.runs = path, runs
-        self.part, self.journal = path.with_suffix(".hdf5.part"), path.with_suffix(".hdf5.journal")
+        self.part, self.journal = path.with_suffix(".hdf5.part"), journal_path(path)
         self.header = json.dumps(
             {"runs": runs, "frames": len(grid.times), "source": source, "recipe": recipe}, sort_keys=True
         )
@@ -36,8 +38,12 @@ class SplitWriter:
         self.done: dict[int, str] = {}  # run -> sha256
         with explain_os_error(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            if not self._resume():
-                create_skeleton(self.part, dataset, runs, grid, source, self.recipe_json)
+            is_begun = self._resume()
+            if not is_begun:
+                self.journal.unlink(missing_ok=True)  # of other content: it must not name runs of this one
+            if not is_begun or not self.missing():
+                self._new_part(dataset, runs, grid, source)
+            if not is_begun:
                 self.journal.write_text(self.header + "\n")
             with h5py.File(self.part, "r") as file:
                 self.fields = locate_fields(file, self.part)
@@ -54,6 +60,20 @@ class SplitWriter:
             if len(digest) == 64:  # a torn last line is written again
                 self.done[int(run)] = digest
         return True
+
+    def _new_part(self, dataset: Dataset, runs: int, grid: Grid, source: str) -> None:
+        """An empty file, or one with the values of a part that has all its runs: a kill may have torn its header.
+
+        HDF5 then opens it no more, but the values are where they are in any file with the same skeleton.
+        """
+        new = self.path.with_suffix(".hdf5.new")
+        create_skeleton(new, dataset, runs, grid, source, self.recipe_json)
+        if self.done:
+            with h5py.File(new, "r") as file:
+                fields = locate_fields(file, new)
+            for field in fields.values():
+                copy_bytes(self.part, new, field.offset, runs * field.run_bytes)
+        os.replace(new, self.part)
 
     def missing(self) -> list[int]:
         return [i for i in range(self.runs) if i not in self.done]
@@ -110,6 +130,23 @@ class SplitWriter:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         if kind is None:
             self.finish()
+
+
+def journal_path(path: Path) -> Path:
+    """Beside the file under way: which of its runs are there."""
+    return path.with_suffix(".hdf5.journal")
+
+
+def copy_bytes(source: Path, target: Path, offset: int, count: int) -> None:
+    """From one file to the same place in another, and to the disk."""
+    with source.open("rb") as old, target.open("r+b") as new:
+        old.seek(offset)
+        new.seek(offset)
+        while count and (data := old.read(min(count, CHUNK))):
+            new.write(data)
+            count -= len(data)
+        new.flush()
+        os.fsync(new.fileno())
 
 
 def fingerprint(recipe_json: str, digests: list[str]) -> str:

@@ -8,11 +8,13 @@ A file has one line a part and one a metric, keys sorted, so that a difference b
 
 from __future__ import annotations
 
+import fcntl
+import glob
 import json
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -68,12 +70,12 @@ def write_text(path: Path, text: str) -> None:
 def replacing(path: Path) -> Iterator[Path]:
     """A file beside `path` to write to; it takes its name when it is whole and on disk, or it goes.
 
-    So under `path` there is either the old file or the new one, never a part.
+    So under `path` there is either the old file or the new one, never a part. What a killed process left of one goes
+    too: a part is locked as long as its writer lives.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    os.close(handle)
-    part = Path(name)
+    _remove_parts(path)
+    part, handle = _new_part(path)
     try:
         yield part
         with part.open("rb") as file:
@@ -83,6 +85,26 @@ def replacing(path: Path) -> Iterator[Path]:
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+    finally:
+        os.close(handle)
+
+
+def _remove_parts(path: Path) -> None:
+    """Unfinished files that killed processes left beside `path`."""
+    for part in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
+        with suppress(OSError), part.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            part.unlink()
+
+
+def _new_part(path: Path) -> tuple[Path, int]:
+    """A file that nobody takes for a killed process's, and the descriptor that holds its lock."""
+    while True:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        if os.fstat(handle).st_nlink:
+            return Path(name), handle
+        os.close(handle)  # somebody who cleaned up was quicker than our lock
 
 
 def _parse(path: Path) -> Any:

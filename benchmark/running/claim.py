@@ -8,6 +8,7 @@ from pathlib import Path
 from benchmark.errors import FileError
 from benchmark.records.files import read_record
 from benchmark.records.record import Record, RecordError
+from benchmark.running.provenance import now
 
 MEMORY_MESSAGES = ("not enough memory", "DefaultCPUAllocator", "CUDA out of memory", "Cannot allocate memory")
 
@@ -21,14 +22,18 @@ def lock_path(record: Path) -> Path:
 
 
 def settled(path: Path, key: str, since: str, overwrite: bool) -> Record | None:
-    """The record, if the cell need not run: it is done, or another process has finished it since this run began."""
+    """The record, if the cell need not run: it is done, or another process has finished it since this run began.
+
+    One from the future, by a clock that was put right since, is not of this run.
+    """
     try:
         record = read_record(path)
     except (FileNotFoundError, RecordError):
         return None
     if record.key != key:
         return None
-    return record if record.created >= since or (record.state == "done" and not overwrite) else None
+    is_new = since <= record.created <= now()
+    return record if is_new or (record.state == "done" and not overwrite) else None
 
 
 def remove_parts(path: Path) -> None:

@@ -41,6 +41,13 @@ def attempt(path: Path) -> Iterator[bool]:
             _release(path, handle)
 
 
+def clear(path: Path) -> None:
+    """Remove what a killed process left of its lock; one that somebody holds stays."""
+    if path.exists():
+        with attempt(path):
+            pass
+
+
 def _take(path: Path, block: bool) -> int | None:
     """The locked file's descriptor, or None if somebody has it and we do not wait."""
     while True:

@@ -101,7 +101,9 @@ class _Execution:
         """Cells that need no worker: done already, unsupported, or refused."""
         for planned in self.planned:
             if planned.action == "skip":
-                self._finish(planned, read_record(planned.cell.path(self.request.results)))
+                path = planned.cell.path(self.request.results)
+                locks.clear(lock_path(path))
+                self._finish(planned, read_record(path))
             elif planned.action == "write":
                 self._write_unsupported(planned)
             elif planned.action == "refuse":

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 
+import h5py
 import numpy as np
 import pytest
 
@@ -59,6 +60,37 @@ def test_a_torn_journal_line_and_another_recipe_start_over(tmp_path):
         journal.write("1 abc")
     assert new_writer(dataset, tmp_path).missing()[0] == 1
     assert new_writer(dataset, tmp_path, runs=12).missing()[0] == 0
+
+
+@pytest.mark.parametrize("torn", [True, False])
+def test_a_kill_while_the_file_is_finished_is_made_good(tmp_path, torn):
+    """HDF5 marks a file that it writes to, and opens a marked one no more; its header may be torn as well."""
+    dataset = small.navier_stokes()
+    first = new_writer(dataset, tmp_path / "a", runs=dataset.layout("train").runs)
+    first.write(first.missing(), dataset.generate("train", first.missing(), 4)[0].numpy(), None)
+    code = f"import h5py, os; file = h5py.File({str(first.part)!r}, 'r+')\n"
+    code += "file.attrs['fingerprint'] = 'x' * 64; file.flush(); os.kill(os.getpid(), 9)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == -signal.SIGKILL
+    if torn:
+        with open(first.part, "r+b") as file:
+            file.seek(100)
+            file.write(bytes(200))
+    with pytest.raises(OSError):
+        h5py.File(first.part, "r")
+    for name in "ab":
+        ensure_data(dataset, tmp_path / name, ("train",))
+    one, other = (split_path(dataset, "train", tmp_path / name) for name in "ab")
+    assert one.read_bytes() == other.read_bytes()
+    assert [p.name for p in one.parent.iterdir() if p.suffix != ".lock"] == ["train.hdf5"]
+
+
+def test_a_kill_between_the_last_name_and_the_end_leaves_no_journal(tmp_path):
+    dataset = small.navier_stokes()
+    ensure_data(dataset, tmp_path, ("train",))
+    path = split_path(dataset, "train", tmp_path)
+    writer.journal_path(path).write_text("of a file that is whole")
+    ensure_data(dataset, tmp_path, ("train",))
+    assert [p.name for p in path.parent.iterdir() if p.suffix != ".lock"] == ["train.hdf5"]
 
 
 KILLED = """

@@ -114,6 +114,14 @@ def test_half_a_checkpoint_is_ignored_and_cleared_away(tmp_path):
     assert 3 not in [row["step"] for row in read_log(tmp_path) if row["loss"] == 1.0]
 
 
+def test_what_a_kill_between_two_checkpoints_left_is_cleared_away(tmp_path):
+    fit(folder=tmp_path)
+    (tmp_path / "checkpoint-000000001").mkdir()  # should have gone after the newest had its name
+    (tmp_path / "checkpoint-new").mkdir()
+    fit(folder=tmp_path)
+    assert len(checkpoint.found(tmp_path)) == checkpoint.KEPT and not (tmp_path / "checkpoint-new").exists()
+
+
 def test_a_checkpoint_of_other_settings_is_refused(tmp_path):
     fit(folder=tmp_path)
     with pytest.raises(ValueError, match="expected a fit with"):

@@ -66,9 +66,17 @@ def load_weights(module: nn.Module, weights: Mapping[str, Tensor]) -> None:
 def save(folder: Path, step: int, weights: Mapping[str, Weights], state: Mapping[str, Any]) -> Path:
     """One checkpoint, unless this step has one; all but the newest are removed."""
     path, part = folder / f"{PREFIX}{step:09d}", folder / f"{PREFIX}new"
-    if path.exists():
-        return path
     shutil.rmtree(part, ignore_errors=True)
+    if not path.exists():
+        _write(part, weights, state)
+        os.replace(part, path)
+        _flush(folder)
+    for old in found(folder)[:-KEPT]:
+        shutil.rmtree(old)
+    return path
+
+
+def _write(part: Path, weights: Mapping[str, Weights], state: Mapping[str, Any]) -> None:
     part.mkdir(parents=True)
     values, own = pack(dict(state))
     for name, tensors in {**weights, STATE: own}.items():
@@ -78,11 +86,6 @@ def save(folder: Path, step: int, weights: Mapping[str, Weights], state: Mapping
     (part / DIGESTS).write_text(json.dumps(digests, sort_keys=True), encoding="utf-8")
     for file in (*part.iterdir(), part):
         _flush(file)
-    os.replace(part, path)
-    _flush(folder)
-    for old in found(folder)[:-KEPT]:
-        shutil.rmtree(old)
-    return path
 
 
 def found(folder: Path) -> list[Path]:

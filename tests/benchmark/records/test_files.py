@@ -57,6 +57,18 @@ def test_a_write_that_fails_leaves_the_old_file_alone(tmp_path):
     assert path.read_text() == "old" and [*path.parent.iterdir()] == [path]
 
 
+def test_what_a_killed_writer_left_goes_and_what_a_living_one_writes_stays(tmp_path):
+    path = tmp_path / "page [1].html"
+    left = tmp_path / ".page [1].html.abc.tmp"
+    left.write_text("half of the p")
+    with replacing(path) as living:
+        assert not left.exists()
+        living.write_text("first")
+        write_text(path, "second")
+        assert living.read_text() == "first" and path.read_text() == "second"
+    assert path.read_text() == "first" and [*tmp_path.iterdir()] == [path]
+
+
 def test_a_number_takes_few_bytes():
     """Where the bytes of a record go: to 32 values of a secondary metric at no more than 9 each."""
     few, many = (len(to_text(Record(CELL, "done", metrics={HEADLINE: score(1), "x": score(n)}))) for n in (1, 33))

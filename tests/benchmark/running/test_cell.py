@@ -268,14 +268,16 @@ def test_a_record_made_meanwhile_settles_the_cell(tmp_path):
         metrics = {"rel_l2": MetricScore("%", 1.0, 1.0, 1.0, [1.0])}
         write_record(path, Record(cell, state, key="k", metrics=metrics, provenance={"created": created}))
 
-    assert settled(path, "k", "2", overwrite=False) is None
-    record("done", "1")
-    assert settled(path, "k", "2", overwrite=False) and not settled(path, "k", "2", overwrite=True)
-    assert not settled(path, "other", "2", overwrite=False)
-    record("failed", "1")
-    assert not settled(path, "k", "2", overwrite=False)
-    record("failed", "3")
-    assert settled(path, "k", "2", overwrite=False) and settled(path, "k", "2", overwrite=True)
+    assert settled(path, "k", "2002", overwrite=False) is None
+    record("done", "2001")
+    assert settled(path, "k", "2002", overwrite=False) and not settled(path, "k", "2002", overwrite=True)
+    assert not settled(path, "other", "2002", overwrite=False)
+    record("failed", "2001")
+    assert not settled(path, "k", "2002", overwrite=False)
+    record("failed", "2003")
+    assert settled(path, "k", "2002", overwrite=False) and settled(path, "k", "2002", overwrite=True)
+    record("done", "2999")  # by a clock that was wrong: not what another process has done meanwhile
+    assert settled(path, "k", "2002", overwrite=False) and not settled(path, "k", "2002", overwrite=True)
 
 
 def test_commit_of_the_suite_and_of_no_checkout(tmp_path):

@@ -80,6 +80,16 @@ def test_nothing_is_left_behind(tmp_path):
     assert list((tmp_path / "a").iterdir()) == []
 
 
+def test_what_a_killed_process_left_is_cleared_but_no_lock_that_is_held(tmp_path, holder):
+    locks.clear(tmp_path / "x.lock")
+    assert (tmp_path / "x.lock").exists()
+    holder.send_signal(signal.SIGKILL)
+    holder.wait()
+    locks.clear(tmp_path / "x.lock")
+    locks.clear(tmp_path / "never.lock")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_no_increment_is_lost_between_processes(tmp_path):
     """Removing the file on release must not let two processes in at once."""
     number = tmp_path / "number"
