@@ -12,18 +12,21 @@ import pytest
 from benchmark.cli import main, parser
 from benchmark.cli.sweep import make_request
 from benchmark.leaderboard.entries import pool
+from benchmark.leaderboard.measure import Measure
 from benchmark.leaderboard.names import known, ordered
 from benchmark.leaderboard.selection import is_own
-from benchmark.leaderboard.text import error, letter
+from benchmark.leaderboard.text import letter
 from benchmark.records.cell import Cell
 from benchmark.records.files import read_record, record_paths, write_record
 from benchmark.records.record import Record
+from benchmark.scoring.metric_table import METRIC_TABLE
 from benchmark.tools.sweep import parse_values, plan_sweep
 from methods import METHODS as CATALOGUE
 from tests.benchmark.leaderboard.synthetic import Store, done
 
 ROOT = Path(__file__).parent.parent
 README, RESULTS = ROOT / "README.md", ROOT / "results" / "laptop" / "README.md"
+METRICS = ROOT / "benchmark" / "scoring" / "METRICS.md"
 ALONE = ("eci", "voronoi_unet", "OPERATORS")  # cards of methods that have no folder
 CARDS = [*(ROOT / "methods").rglob("README.md"), *(ROOT / "methods" / f"{name}.md" for name in ALONE)]
 HEADINGS = ("Source", "What it fixes", "What we chose", "Cost", "Remarks")
@@ -79,7 +82,7 @@ def table(header: list[str], rows: list[list[str | tuple[str, str, str]]]) -> st
         if record.state != "done":
             return "-"
         notes = [letters.setdefault(note, letter(len(letters))) for note in footnotes(record)]
-        return " ".join([error(record.headline.mean), *(f"<sup>{','.join(notes)}</sup>" for _ in notes[:1])])
+        return " ".join([Measure().text(record.headline.mean), *(f"<sup>{','.join(notes)}</sup>" for _ in notes[:1])])
 
     lines = [header, ["---", *["--:"] * (len(header) - 1)], *([shown(cell) for cell in row] for row in rows)]
     notes = " ".join(f"<sup>{mark}</sup> {note}." for note, mark in letters.items())
@@ -93,7 +96,18 @@ def footnotes(record: Record) -> tuple[str, ...]:
     return fewer + tuple(n for n in pool([record], record.basis).notes if n != record.remark)
 
 
-WRITTEN = {README: overview, RESULTS: references}
+def glossary() -> str:
+    """The metrics in the order of the table."""
+    better = {"low": "lower", "high": "higher", "level": "at a level"}
+    lines = [["metric", "title", "unit", "better", "definition"], ["---"] * 5]
+    lines += [
+        [f"`{name}`", one.title, one.unit, better[one.goal], one.definition.replace("|", "\\|")]
+        for name, one in METRIC_TABLE.items()
+    ]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+WRITTEN = {README: overview, RESULTS: references, METRICS: glossary}
 
 
 @pytest.mark.parametrize("path", documents(), ids=lambda p: str(p.relative_to(ROOT)))
@@ -157,4 +171,5 @@ def test_every_method_has_a_card(method):
 
 if __name__ == "__main__":
     for path, written in WRITTEN.items():
-        path.write_text(BLOCK.sub(rf"\g<1>{written()}\g<2>", path.read_text()))
+        text = written()
+        path.write_text(BLOCK.sub(lambda found, text=text: f"{found[1]}{text}{found[2]}", path.read_text()))

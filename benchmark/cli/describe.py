@@ -1,4 +1,4 @@
-"""`describe NAME`: a card for a method, a task or a dataset."""
+"""`describe NAME`: a card for a method, a task or a dataset; of the rest in `cards.py`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from benchmark.cli.arguments import add_json, add_plugin, add_profile, add_verb
+from benchmark.cli.cards import other_cards
 
 
 def add(verbs: argparse._SubParsersAction) -> None:
     parser = add_verb(
-        verbs, "describe", "show a method, task or dataset: what it is, settings, what it supports, source",
-        "  python -m benchmark describe kriging --profile paper\n  python -m benchmark describe cont_3\n",
+        verbs, "describe", "show a method, task, dataset, metric, suite or profile: what it is, settings, source",
+        "  python -m benchmark describe kriging --profile paper\n  python -m benchmark describe cont_3\n"
+        "  python -m benchmark describe crps\n",
     )  # fmt: skip
     parser.add_argument("name", metavar="NAME")
     add_profile(parser)
@@ -25,12 +27,16 @@ def add(verbs: argparse._SubParsersAction) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     from benchmark.planning.registry import KINDS, UnknownName, near, registry
 
-    known = registry(arguments.plugin)
-    kinds = [kind for kind in KINDS if arguments.name in known.tables[kind]]
-    if not kinds:
-        everything = [name for kind in KINDS for name in known.names(kind)]
-        raise UnknownName(f"unknown name {arguments.name!r}{near(arguments.name, everything)}")
-    card = CARDS[kinds[0]](known, arguments.name, arguments.profile)
+    known, name, profile = registry(arguments.plugin), arguments.name, arguments.profile
+    kinds = [kind for kind in KINDS if name in known.tables[kind]]
+    if kinds:
+        card = CARDS[kinds[0]](known, name, profile)
+    else:
+        others = {other: make for table in other_cards(known).values() for other, make in table.items()}
+        if name not in others:
+            everything = [*(n for kind in KINDS for n in known.names(kind)), *others]
+            raise UnknownName(f"unknown name {name!r}{near(name, everything)}; `list` has all")
+        card = others[name]()
     print(json.dumps(card, indent=1, default=str)) if arguments.json else _print(card)
     return 0
 
@@ -100,8 +106,16 @@ def task_card(known: Any, name: str, profile: str) -> dict[str, Any]:
             sensors[dataset_name] = task_unsupported(task, dataset) or _sensor_count(task, dataset)
     return {
         "task": name, "about": SUMMARIES.get(name) or getdoc(type(task)), "settings": plain(task), "profile": profile,
-        "observed": sensors, "source": "VideoPDE (arXiv 2506.13754)",
+        "observed": sensors, "source": _task_source(task, name, known), "from": known.origin["tasks", name],
     }  # fmt: skip
+
+
+def _task_source(task: Any, name: str, known: Any) -> str:
+    """A stranger's task speaks for itself."""
+    from benchmark.planning.registry import SUITE
+
+    own = "VideoPDE (arXiv 2506.13754)" if known.origin["tasks", name] == SUITE else "not declared"
+    return getattr(task, "source", own)
 
 
 def _sensor_count(task: Any, dataset: Any) -> str:

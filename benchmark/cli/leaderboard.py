@@ -6,10 +6,17 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchmark.cli.arguments import add_profile, add_verb, names
 from benchmark.cli.compare import add_compare, show_comparison
+from benchmark.cli.exchange import add_merge, with_merged
+from benchmark.cli.shape import add_shape, shape_of, study_of
 from benchmark.errors import UserError
+from benchmark.records.files import write_text
+
+if TYPE_CHECKING:
+    from benchmark.planning.suites import Study
 
 FORMATS = ("md", "latex", "csv", "json", "html")
 
@@ -18,6 +25,9 @@ def add(verbs: argparse._SubParsersAction) -> None:
     parser = add_verb(
         verbs, "leaderboard", "write leaderboards from the records",
         "  python -m benchmark leaderboard\n  python -m benchmark leaderboard --format md,html --output leaderboard\n"
+        "  python -m benchmark leaderboard --method kriging,videopde,fno --dataset kolmogorov\n"
+        "  python -m benchmark leaderboard --metric crps --samples mean --task cont_3\n"
+        "  python -m benchmark leaderboard --suite continuous --format latex --intervals --digits 2\n"
         "  python -m benchmark leaderboard --include my_method\n"
         "  python -m benchmark leaderboard --suite frame_count\n"
         "  python -m benchmark leaderboard --compare paper\n",
@@ -27,8 +37,15 @@ def add(verbs: argparse._SubParsersAction) -> None:
     parser.add_argument("--results", type=Path, default=Path("results"), metavar="DIR", help="default: results/")
     parser.add_argument("--output", type=Path, metavar="DIR", help="write files there (default: print)")
     parser.add_argument(
-        "--suite", metavar="NAME|FILE", help="a suite with variants: one table of them side by side (md, csv or json)"
+        "--runs",
+        type=Path,
+        default=Path("runs"),
+        metavar="DIR",
+        help="predictions, for the page's videos (default: runs/)",
     )
+    add_shape(parser)
+    add_compare(parser)
+    add_merge(parser)
     parser.add_argument(
         "--include",
         action="append",
@@ -37,13 +54,6 @@ def add(verbs: argparse._SubParsersAction) -> None:
         help="also records that are not the suite's own, by the name of the method, task or dataset, and variants, by "
         "theirs; or plugins, variants, all (default: none of them)",
     )
-    parser.add_argument(
-        "--samples",
-        choices=("one", "mean"),
-        default="one",
-        help="what is shown and ranked of methods that sample: one sample, or the mean of all (default: one)",
-    )
-    add_compare(parser)
     parser.set_defaults(execute=execute)
 
 
@@ -51,6 +61,8 @@ def execute(arguments: argparse.Namespace) -> int:
     from benchmark.leaderboard import write_leaderboard
     from benchmark.planning.registry import near
 
+    if arguments.merge:
+        return with_merged(arguments, execute)
     if arguments.json:
         arguments.format = "json"
     if arguments.compare:
@@ -61,13 +73,16 @@ def execute(arguments: argparse.Namespace) -> int:
             raise UserError(f"unknown format {name!r}{near(name, FORMATS)}")
     if arguments.output is None and len(formats) > 1:
         raise UserError("several formats need a folder: --output DIR")
-    if arguments.suite:
-        return show_study(arguments, formats)
+    study = study_of(arguments)
+    if study:
+        return show_study(study, arguments, formats)
     folder = arguments.results / arguments.profile
     if not folder.is_dir():
         raise UserError(f"{folder}: no records there; run some cells first, or name the folder with --results")
-    samples, include = arguments.samples, names(arguments.include)
-    written = write_leaderboard(arguments.results, arguments.profile, formats, arguments.output, samples, include)
+    samples, include, shape = arguments.samples, names(arguments.include), shape_of(arguments)
+    written = write_leaderboard(
+        arguments.results, arguments.profile, formats, arguments.output, samples, include, shape, arguments.runs
+    )
     if written.text is not None:
         sys.stdout.write(written.text)
     for path in written.paths:
@@ -79,19 +94,11 @@ def execute(arguments: argparse.Namespace) -> int:
     return 1 if written.problems else 0
 
 
-def show_study(arguments: argparse.Namespace, formats: Sequence[str]) -> int:
+def show_study(study: Study, arguments: argparse.Namespace, formats: Sequence[str]) -> int:
     from benchmark.leaderboard.studies import RENDERERS, compare
-    from benchmark.planning.suites import read_study, suite_path
 
-    path = suite_path(arguments.suite)
-    study = read_study(path)
-    if study is None:
-        raise UserError(f"suite {path.stem} has no variants; its records are in the leaderboard without --suite")
-    unknown = [name for name in formats if name not in RENDERERS]
-    if unknown:
-        raise UserError(f"format {unknown[0]}: a study is shown as {', '.join(RENDERERS)}")
-    include = names(arguments.include)
-    comparison = compare(study, arguments.results, arguments.profile, arguments.samples, include)
+    include, shape = names(arguments.include), shape_of(arguments)
+    comparison = compare(study, arguments.results, arguments.profile, arguments.samples, include, shape)
     if not comparison.entries:
         folder = arguments.results / "studies" / study.name
         left_out = f" ({'; '.join(comparison.left_out)})" if comparison.left_out else ""
@@ -99,13 +106,13 @@ def show_study(arguments: argparse.Namespace, formats: Sequence[str]) -> int:
             f"{folder}: no records of profile {arguments.profile}{left_out}; `run --suite {arguments.suite}` first"
         )
     for name in formats:
-        text = RENDERERS[name](comparison)
+        ending, renderer = RENDERERS[name]
+        text = renderer(comparison)
         if arguments.output is None:
             sys.stdout.write(text)
             continue
-        arguments.output.mkdir(parents=True, exist_ok=True)
-        file = arguments.output / f"{study.name}.{name}"
-        file.write_text(text, encoding="utf-8")
+        file = arguments.output / f"{study.name}.{ending}"
+        write_text(file, text)
         print(file)
     for line in comparison.left_out:
         print(line, file=sys.stderr)

@@ -8,18 +8,17 @@ import json
 from pathlib import Path
 
 from benchmark.cli.arguments import add_json, add_plugin, add_verb
+from benchmark.cli.cards import PROFILES
 
-KINDS = ("methods", "tasks", "datasets", "profiles", "suites")
-PROFILE_LINES = {
-    "smoke": "seconds on a CPU: 16 x 16 points, 4 frames; what the tests use",
-    "laptop": "minutes on 2 CPU cores: 32 x 32 points, 8 frames; the default",
-    "paper": "the paper's sizes: 128 x 128 (kolmogorov 256 x 256) points, 20 frames; for GPUs",
-}
+KINDS = ("methods", "tasks", "datasets", "profiles", "suites", "metrics")
 
 
 def add(verbs: argparse._SubParsersAction) -> None:
     parser = add_verb(
-        verbs, "list", "list methods, tasks, datasets, profiles or suites", "  python -m benchmark list tasks\n"
+        verbs,
+        "list",
+        "list methods, tasks, datasets, profiles, suites or metrics",
+        "  python -m benchmark list tasks\n",
     )
     parser.add_argument("kind", nargs="?", choices=KINDS, help="default: everything")
     add_plugin(parser)
@@ -47,7 +46,11 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def _lines(known, kind: str) -> dict[str, str]:
     if kind == "profiles":
-        return PROFILE_LINES
+        return PROFILES
+    if kind == "metrics":
+        from benchmark.scoring.metric_table import METRIC_TABLE
+
+        return {name: info.title for name, info in METRIC_TABLE.items()}
     if kind == "suites":
         from benchmark.planning.registry import suite_files
 

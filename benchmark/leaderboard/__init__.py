@@ -11,6 +11,8 @@
     entries   seeds -> one number or a state            markdown, latex, page (html), tidy (csv, json)
     columns   methods side by side: who is best         selection which records enter
     overview  ranks and costs, one line per method      samplers  which rows may be called diffusion
+    measure   the metric that is shown                  shape     what somebody wants to see of it all
+    display   names as papers print them                capabilities  what methods can be asked
     board     all of it together
 """
 
@@ -25,6 +27,7 @@ from benchmark.leaderboard import latex, markdown, page, tidy
 from benchmark.leaderboard.board import Leaderboard, read_leaderboard
 from benchmark.leaderboard.entries import Samples
 from benchmark.leaderboard.selection import check_include
+from benchmark.leaderboard.shape import EVERYTHING, Shape
 from benchmark.records.files import write_text
 
 __all__ = ["FORMATS", "Leaderboard", "Written", "read_leaderboard", "render", "save", "write_leaderboard"]
@@ -71,14 +74,21 @@ def write_leaderboard(
     output: Path | None,
     samples: Samples = "one",
     include: Collection[str] = (),
+    shape: Shape = EVERYTHING,
+    runs: Path | None = None,
 ) -> Written:
-    """Build the leaderboard once and render each format; without an output folder, the one format asked for as text."""
+    """Build the leaderboard once and render each format; without an output folder, the one format asked for as text.
+
+    The page also has the other profiles of `results`, and of the predictions in `runs` what it has room for.
+    """
     for format in formats:
         _known(format)
     if output is None and len(formats) != 1:
         raise UserError(f"formats: expected exactly one without an output folder, got {', '.join(formats) or 'none'}")
-    board = read_leaderboard(results, profile, samples, include)
+    board = read_leaderboard(results, profile, samples, include, shape)
     check_include(include, board.others)
+    if "html" in formats:
+        board = page.with_surroundings(board, results, include, runs)
     if output is None:
         return Written(render(board, formats[0]), (), board.problems, board.left_out)
     return Written(None, tuple(save(board, formats, output)), board.problems, board.left_out)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmark.errors import UserError
 from benchmark.leaderboard.collect import read_records
 from benchmark.leaderboard.columns import Column, build_column
 from benchmark.leaderboard.entries import Samples
+from benchmark.leaderboard.measure import Measure
 from benchmark.leaderboard.names import FAMILIES, ordered
 from benchmark.leaderboard.overview import Overview, build_overview
-from benchmark.leaderboard.selection import note, other_names, select
+from benchmark.leaderboard.selection import is_other_budget, note, other_names, select
+from benchmark.leaderboard.shape import EVERYTHING, Shape
 from benchmark.records.cell import PROFILES
 from benchmark.records.record import Record
 
@@ -30,6 +32,11 @@ class Leaderboard:
     others: frozenset[str] = frozenset()  # names by which records that are not the suite's own can be asked for
     left_out: str = ""  # a word on those that were not
     samples: Samples = "one"  # which error of methods that sample is shown and ranked
+    shape: Shape = EVERYTHING
+    budgets: tuple[Record, ...] = ()  # fits of other budgets than the profile's own, for curves
+    runs: Path | None = None  # where predictions lie, for the page
+    studies: Mapping[tuple[str, str], Sequence[Record]] = field(default_factory=dict)  # (study, variant), for the page
+    beside: tuple[Leaderboard, ...] = ()  # those of other profiles, for the page
 
     @property
     def columns(self) -> list[Column]:
@@ -37,41 +44,47 @@ class Leaderboard:
 
 
 def read_leaderboard(
-    results: Path, profile: str, samples: Samples = "one", include: Collection[str] = ()
+    results: Path, profile: str, samples: Samples = "one", include: Collection[str] = (), shape: Shape = EVERYTHING
 ) -> Leaderboard:
     """Read every record of a profile and compare. Unreadable ones are in `problems` and stop nothing.
 
-    `include` asks for records that are not the suite's own, or are variants (`selection`).
+    `include` asks for records that are not the suite's own, or are variants (`selection`). `shape` narrows: methods
+    are compared with those that are left.
     """
     if profile not in PROFILES:
         raise UserError(f"profile: expected one of {', '.join(PROFILES)}, got {profile!r}")
     found, problems = read_records(Path(results), profile)
-    records, left_out = select(found, include)
+    own, others = select(found, shape.included(found, include))
+    records = shape.keep(own)
     methods = ordered((record.cell.method for record in records), "methods")
     references = frozenset(record.cell.method for record in records if record.is_reference)
-    columns = _columns(records, methods, references, samples)
+    columns = _columns(records, methods, references, samples, shape.measure)
     families = {title: tuple(column for column in columns if column.family == title) for title in FAMILIES}
     return Leaderboard(
         profile=profile,
         methods=tuple(methods),
         references=references,
         families={title: members for title, members in families.items() if members},
-        overview=build_overview(methods, references, columns, records),
+        overview=build_overview(methods, references, columns, records, shape.measure),
         records=tuple(records),
         problems=tuple(problems),
         others=other_names(found),
-        left_out=note(left_out),
+        left_out=note(shape.matching(others)),
         samples=samples,
+        shape=shape,
+        budgets=tuple(record for record in found if is_other_budget(record)),
     )
 
 
-def _columns(records: Sequence[Record], methods: Sequence[str], references: Set[str], samples: Samples) -> list[Column]:
+def _columns(
+    records: Sequence[Record], methods: Sequence[str], references: Set[str], samples: Samples, measure: Measure
+) -> list[Column]:
     """A column for each dataset and task that has a record."""
     groups: dict[tuple[str, str], dict[str, list[Record]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
         groups[record.cell.dataset, record.cell.task][record.cell.method].append(record)
     return [
-        build_column(task, dataset, methods, references, groups[dataset, task], samples)
+        build_column(task, dataset, methods, references, groups[dataset, task], samples, measure)
         for dataset in ordered({dataset for dataset, _ in groups}, "datasets")
         for task in ordered({task for _, task in groups}, "tasks")
         if (dataset, task) in groups

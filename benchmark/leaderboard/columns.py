@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from benchmark.leaderboard.entries import MISSING, NO_RECORD, Entry, Samples, majority, pool
+from benchmark.leaderboard.measure import ERROR, Measure
 from benchmark.leaderboard.names import family_of
 from benchmark.records.compare import Basis
 from benchmark.records.record import Record
-from benchmark.scoring.metric_table import NEGLIGIBLE
 
 
 @dataclass(frozen=True)
@@ -44,23 +44,24 @@ def build_column(
     references: Set[str],
     records: Mapping[str, Sequence[Record]],
     samples: Samples = "one",
+    measure: Measure = ERROR,
 ) -> Column:
     everything = [record for group in records.values() for record in group]
     plain = [record for record in everything if not record.changes]  # variants do not say what a column compares
     family = family_of(next((record.task for record in (*plain, *everything) if record.task), {}))
     shared = majority(plain) or majority(everything)
     entries = {
-        method: pool(records[method], shared, samples)
+        method: pool(records[method], shared, samples, measure)
         if method in records
         else Entry(method, task, dataset, MISSING, notes=(f"{MISSING}: {NO_RECORD}",))
         for method in methods
     }
-    ranked = [entry for entry in entries.values() if entry.ranked]
+    ranked = [entry for entry in entries.values() if entry.ranked and measure.is_ranked]
     learned = [entry for entry in ranked if entry.method not in references]
-    best = lowest(learned)
+    best = leading(learned, measure)
     rest = [entry for entry in learned if entry.method not in best]
-    champion = lowest(ranked) & references
-    alike = _alike(learned)
+    champion = leading(ranked, measure) & references
+    alike = _alike(learned) if measure.is_error else frozenset()
     return Column(
         task,
         dataset,
@@ -68,18 +69,18 @@ def build_column(
         entries,
         shared,
         best,
-        lowest(rest),
+        leading(rest, measure),
         (alike or frozenset()) - best,
         champion,
         too_few=alike is None,
     )
 
 
-def lowest(entries: Iterable[Entry]) -> frozenset[str]:
-    """The methods with the lowest mean; more than one only when they are exactly equal, or all negligible."""
-    means = {entry.method: max(entry.mean, NEGLIGIBLE) for entry in entries if entry.mean is not None}
-    least = min(means.values(), default=None)
-    return frozenset(method for method, mean in means.items() if mean == least)
+def leading(entries: Iterable[Entry], measure: Measure) -> frozenset[str]:
+    """The methods with the best mean; more than one only when they are exactly equal, or all negligible."""
+    losses = {entry.method: measure.loss(entry.mean) for entry in entries if entry.mean is not None}
+    least = min(losses.values(), default=None)
+    return frozenset(method for method, loss in losses.items() if loss == least)
 
 
 def _alike(learned: Sequence[Entry]) -> frozenset[str] | None:

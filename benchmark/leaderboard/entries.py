@@ -6,22 +6,23 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import repeat
+from math import inf
 from typing import Any, Literal
 
+from benchmark.leaderboard.measure import ERROR, Measure
 from benchmark.leaderboard.samplers import why_no_sampler
 from benchmark.records.compare import Basis, difference, scored_part
 from benchmark.records.record import STATES, MetricScore, Record
 
 MISSING = "missing"
 NO_RECORD = "no record"
-MEAN_OF_SAMPLES = "rel_l2_mean"  # has been that since scorer version 2
 
 Samples = Literal["one", "mean"]  # which error of a method that samples a table shows: of one sample, or of their mean
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What a table shows for a method in a column. Errors are in percent; `notes` is all a reader must know beside."""
+    """What a table shows for a method in a column, in the metric's unit; `notes` is all a reader must know beside."""
 
     method: str
     task: str
@@ -53,7 +54,7 @@ def majority(records: Sequence[Record]) -> Basis | None:
     return max(votes, key=standing)
 
 
-def pool(records: Sequence[Record], shared: Basis | None, samples: Samples = "one") -> Entry:
+def pool(records: Sequence[Record], shared: Basis | None, samples: Samples = "one", measure: Measure = ERROR) -> Entry:
     """Seeds of one method: mean over seeds of the trajectory mean. Seeds on another basis are left out and named."""
     cell = records[0].cell
     done = [record for record in records if record.state == "done"]
@@ -65,6 +66,9 @@ def pool(records: Sequence[Record], shared: Basis | None, samples: Samples = "on
     assert own is not None
     apart, seeds = difference(own, shared), {record.cell.seed: difference(record.basis, own) for record in done}
     used = [record for record in done if seeds[record.cell.seed] is None]
+    scores = [score for record in used if (score := measure.score(record, samples)) is not None]
+    if len(scores) < len(used):
+        return Entry(cell.method, cell.task, cell.dataset, "done", notes=(f"its record has no {measure.name}",))
     notes = (
         *dict.fromkeys(record.remark for record in used if record.remark),
         *dict.fromkeys(filter(None, map(why_no_sampler, used))),
@@ -80,20 +84,13 @@ def pool(records: Sequence[Record], shared: Basis | None, samples: Samples = "on
         "done",
         notes=notes,
         seeds=tuple(record.cell.seed for record in used),
-        **_pooled([shown_score(record, samples).in_percent() for record in used], used[0].groups),
+        **_pooled(scores, used[0].groups, floor=0.0 if measure.is_error else -inf),
         groups=used[0].groups,
         ranked=apart is None,
     )
 
 
-def shown_score(record: Record, samples: Samples) -> MetricScore:
-    """The error that a table shows: the headline, or that of the mean of samples where there are several."""
-    if samples == "mean" and MEAN_OF_SAMPLES in record.metrics and record.basis.scorer >= 2:
-        return record.metrics[MEAN_OF_SAMPLES]
-    return record.headline
-
-
-def _pooled(scores: Sequence[MetricScore], groups: tuple[int, ...] | None) -> dict[str, Any]:
+def _pooled(scores: Sequence[MetricScore], groups: tuple[int, ...] | None, floor: float) -> dict[str, Any]:
     """Mean, intervals and spread over seeds; of one seed the record's own."""
     by_seed = tuple(tuple(score.values) for score in scores)
     if len(scores) == 1:
@@ -107,7 +104,7 @@ def _pooled(scores: Sequence[MetricScore], groups: tuple[int, ...] | None) -> di
         "low": low,
         "high": high,
         "seed_sd": seed_spread(by_seed),
-        "total_low": max(total_low, 0.0),  # an error is not below 0
+        "total_low": max(total_low, floor),  # an error is not below 0
         "total_high": total_high,
         "by_seed": by_seed,
     }

@@ -8,7 +8,10 @@ from itertools import groupby
 
 from benchmark.leaderboard import text
 from benchmark.leaderboard.board import Leaderboard
+from benchmark.leaderboard.capabilities import CAN
 from benchmark.leaderboard.columns import Column
+from benchmark.leaderboard.display import display
+from benchmark.leaderboard.shape import Names
 from benchmark.leaderboard.tables import Shown, Table, family_tables
 
 _SPECIAL = {
@@ -20,6 +23,7 @@ _SPECIAL = {
     "|": r"\textbar{}",
     '"': "''",
     text.DASH: "---",
+    CAN: r"\checkmark{}",
     text.ALIKE: r"$^\dagger$",
     **{character: f"\\{character}" for character in "&%$#_{}"},
 }
@@ -28,35 +32,51 @@ _LEGEND = (
     f"Bold: best learned method; underlined: second; {text.ALIKE}: not shown to be worse than the best; italic: the "
     f"best reference where no learned method has a lower error; {text.DASH}: missing."
 )
-_WIDE = 6  # more columns than this are scaled to the line
+_WIDEST = {True: 4, False: 8}  # columns of a table, with and without intervals
 
 
 def render(board: Leaderboard) -> str:
     lines = [
         f"{text.title(board)}.",
         *text.heading(board),
-        r"Needs \usepackage{booktabs,graphicx}.",
+        r"Needs \usepackage{amssymb,booktabs}.",
         *text.legend(board),
     ]
     if board.problems:
         lines += ["Could not be read:", *(" ".join(problem.split()) for problem in board.problems)]
-    parts = ["\n".join(f"% {_ascii(line)}" for line in lines)]
-    parts += [_family(table, board) for table in family_tables(board) if table.columns]
+    parts = [comment(lines)]
+    tables = family_tables(board, _WIDEST[bool(board.shape.intervals)], "display")
+    parts += [_family(table, board) for table in tables if table.columns]
     if board.records:
-        parts.append(_overview(board))
+        parts += _overview(board)
     return "\n\n".join(parts) + "\n"
 
 
+def comment(lines: Sequence[str]) -> str:
+    return "\n".join(f"% {_ascii(line)}" for line in lines)
+
+
+def plain_table(
+    caption: str, label: str, header: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]
+) -> str:
+    """A table of texts as they are."""
+    lines = [_row(list(map(_escape, header))), r"\midrule", *(_row(list(map(_escape, row))) for row in rows)]
+    return _float(caption, _label(label), lines, len(header) - 1, [_escape(" ".join(note.split())) for note in notes])
+
+
 def _family(table: Table, board: Leaderboard) -> str:
-    body = []
+    body, intervals, names = [], bool(board.shape.intervals), board.shape.names or "display"
     for _, rows in table.blocks:
         body.append(r"\midrule")
-        body += [_row([_escape(method), *map(_place, places)]) for method, places in rows]
-    notes = [_escape(_LEGEND), *(f"{_raised(mark)} {_one_line(note)}" for mark, note in table.footnotes)]
+        body += [_row([_escape(display(m, names)), *(_place(one, intervals) for one in row)]) for m, row in rows]
+    notes = [
+        _escape(_LEGEND if board.shape.measure.is_error else text.NOT_TESTED),
+        *(f"{_raised(mark)} {_one_line(note)}" for mark, note in table.footnotes),
+    ]
     notes += [_one_line(remark) for remark in table.remarks]
-    what = f"{table.title}, profile {board.profile}: relative l2 error in percent."
+    what = f"{table.title}, profile {board.profile}: {text.what(board.shape.measure)}."
     caption = f"{what} {table.caption} {_caption_sources(board)}"
-    return _float(caption, _label(table.title), [*_header(table.columns), *body], len(table.columns), notes)
+    return _float(caption, _label(table.title), [*_header(table.columns, names), *body], len(table.columns), notes)
 
 
 def _caption_sources(board: Leaderboard) -> str:
@@ -64,40 +84,46 @@ def _caption_sources(board: Leaderboard) -> str:
     return f"Data: {'; '.join(parts)}." if parts else ""
 
 
-def _header(columns: Sequence[Column]) -> list[str]:
+def _header(columns: Sequence[Column], shown: Names) -> list[str]:
     """Datasets above, their tasks below, a thin rule between."""
     names, rules, start = [""], [], 2
     for dataset, group in groupby(columns, key=lambda column: column.dataset):
         width = len(list(group))
-        names.append(rf"\multicolumn{{{width}}}{{c}}{{{_escape(dataset)}}}")
+        names.append(rf"\multicolumn{{{width}}}{{c}}{{{_escape(display(dataset, shown))}}}")
         rules.append(rf"\cmidrule(lr){{{start}-{start + width - 1}}}")
         start += width
-    return [_row(names), " ".join(rules), _row(["method", *(_escape(column.task) for column in columns)])]
+    return [
+        _row(names),
+        " ".join(rules),
+        _row(["method", *(_escape(display(column.task, shown)) for column in columns)]),
+    ]
 
 
-def _place(shown: Shown) -> str:
+def _place(shown: Shown, intervals: bool) -> str:
     marks = ",".join(r"\dagger" if mark == text.ALIKE else rf"\mathrm{{{mark}}}" for mark in shown.marks)
     value = _FRAMES[shown.emphasis] % _escape(shown.text)
-    return f"{value}$^{{{marks}}}$" if marks else value
+    value = f"{value}$^{{{marks}}}$" if marks else value
+    return f"{value} {_escape(shown.interval)}" if intervals and shown.interval else value
 
 
-def _overview(board: Leaderboard) -> str:
-    rows = [_row([_escape(cell) for cell in row]) for row in text.overview_rows(board.overview)]
-    header = _row([_escape(name) for name in text.OVERVIEW_HEADER])
-    notes = [_escape(line) for line in text.overview_notes(board.overview)]
-    caption = f"Overview, profile {board.profile}."
-    return _float(caption, "tab:overview", [header, r"\midrule", *rows], len(text.OVERVIEW_HEADER) - 1, notes)
+def _overview(board: Leaderboard) -> list[str]:
+    names, floats = board.shape.names or "display", []
+    notes = text.overview_notes(board.overview)
+    tables = text.overview_tables(board)
+    for number, (title, (header, *rows)) in enumerate(tables.items(), 1):
+        body = [[display(first, names), *others] for first, *others in rows]
+        last = notes if number == len(tables) else []
+        floats.append(plain_table(f"{title}, profile {board.profile}.", title, header, body, last))
+    return floats
 
 
 def _float(caption: str, label: str, lines: Sequence[str], columns: int, notes: Sequence[str]) -> str:
     tabular = [rf"\begin{{tabular}}{{l{'r' * columns}}}", r"\toprule", *lines, r"\bottomrule", r"\end{tabular}"]
-    if columns > _WIDE:
-        tabular = [r"\resizebox{\linewidth}{!}{%", *tabular, "}"]
     footer = [r"\par\smallskip", r"\begin{minipage}{\linewidth}\footnotesize", " \\\\\n".join(notes), r"\end{minipage}"]
     return "\n".join(
         [
             r"\begin{table}[htbp]",
-            r"\centering",
+            r"\centering\small",
             rf"\caption{{{_escape(caption.strip())}}}",
             rf"\label{{{label}}}",
             *tabular,
@@ -108,7 +134,7 @@ def _float(caption: str, label: str, lines: Sequence[str], columns: int, notes: 
 
 
 def _label(title: str) -> str:
-    return "tab:" + "-".join(re.findall(r"[a-z]+", title.lower()))
+    return "tab:" + "-".join(re.findall(r"[a-z0-9]+", title.lower()))
 
 
 def _row(cells: Sequence[str]) -> str:

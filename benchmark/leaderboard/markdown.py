@@ -7,9 +7,13 @@ from collections.abc import Sequence
 
 from benchmark.leaderboard import text
 from benchmark.leaderboard.board import Leaderboard
+from benchmark.leaderboard.columns import Column
+from benchmark.leaderboard.display import display
+from benchmark.leaderboard.shape import Names
 from benchmark.leaderboard.tables import Shown, Table, family_tables
 
 _SPECIAL = re.compile(r"([\\|*<`\[\]]|(?<!\w)_|_(?!\w))")  # an underscore inside a word is safe
+_WIDEST = {True: 6, False: 10}  # columns of a table, with and without intervals
 _FRAMES = {"best": "**{}**", "second": "<u>{}</u>", "reference": "*{}*", "": "{}"}
 
 
@@ -17,39 +21,48 @@ def render(board: Leaderboard) -> str:
     parts = [f"# {text.title(board)}", *map(escape, text.heading(board))]
     if board.records:
         parts += ["\n".join(f"- {line}" for line in text.legend(board))]
-        parts += [part for table in family_tables(board) for part in _family(table)]
+        intervals = board.shape.intervals is not False
+        parts += [p for table in family_tables(board, _WIDEST[intervals]) for p in _family(table, board, intervals)]
         parts += ["## Overview", *_overview(board)]
     if board.problems:
         parts += ["## Could not be read", bullets([_one_line(problem) for problem in board.problems])]
     return "\n\n".join(parts) + "\n"
 
 
-def _family(table: Table) -> list[str]:
+def _family(table: Table, board: Leaderboard, intervals: bool) -> list[str]:
+    names = board.shape.names or "id"
     parts = [f"## {table.title}"]
     if table.columns:
         parts.append(escape(table.caption))
-        header = ["method", *(f"{column.dataset} {column.task}" for column in table.columns)]
+        header = ["method", *(_header(column, names) for column in table.columns)]
         body = []
         for block, rows in table.blocks:
             body.append([f"*{block}*", *[""] * len(table.columns)])
-            body += [[escape(method), *map(_place, row)] for method, row in rows]
+            body += [[escape(display(method, names)), *(_place(one, intervals) for one in row)] for method, row in rows]
         parts.append(pipe_table([escape(name) for name in header], body))
     notes = [f"<sup>{mark}</sup> {_one_line(note)}" for mark, note in table.footnotes]
     notes += [_one_line(remark) for remark in table.remarks]
     return [*parts, bullets(notes)] if notes else parts
 
 
-def _place(shown: Shown) -> str:
+def _header(column: Column, names: Names) -> str:
+    """`kolmogorov cont_3`, or 'Kolmogorov flow, 3 %'."""
+    return f"{display(column.dataset, names)}{',' * (names == 'display')} {display(column.task, names)}"
+
+
+def _place(shown: Shown, intervals: bool) -> str:
     value = _FRAMES[shown.emphasis].format(shown.text)
     letters = ",".join(mark for mark in shown.marks if mark != text.ALIKE)
     value += text.ALIKE if text.ALIKE in shown.marks else ""
     value += f"<sup>{letters}</sup>" if letters else ""
-    return " ".join(filter(None, [value, shown.interval, shown.seeds]))
+    return " ".join(filter(None, [value, shown.interval if intervals else "", shown.seeds]))
 
 
 def _overview(board: Leaderboard) -> list[str]:
-    rows = [[escape(cell) for cell in row] for row in text.overview_rows(board.overview)]
-    return [pipe_table(text.OVERVIEW_HEADER, rows), bullets(text.overview_notes(board.overview))]
+    parts = []
+    for title, (header, *rows) in text.overview_tables(board).items():
+        parts += [f"### {title}", pipe_table(header, [[escape(cell) for cell in row] for row in rows])]
+    return [*parts, bullets(text.overview_notes(board.overview))]
 
 
 def pipe_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

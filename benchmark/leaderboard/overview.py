@@ -21,6 +21,7 @@ from statistics import median
 
 from benchmark.leaderboard.columns import Column
 from benchmark.leaderboard.entries import MISSING
+from benchmark.leaderboard.measure import ERROR, Measure
 from benchmark.records.record import Record
 from benchmark.scoring.metric_table import NEGLIGIBLE
 
@@ -64,12 +65,17 @@ class Overview:
 
 
 def build_overview(
-    methods: Sequence[str], references: Set[str], columns: Sequence[Column], records: Iterable[Record]
+    methods: Sequence[str],
+    references: Set[str],
+    columns: Sequence[Column],
+    records: Iterable[Record],
+    measure: Measure = ERROR,
 ) -> Overview:
     own: dict[str, list[Record]] = {method: [] for method in methods}
     for record in records:
         own[record.cell.method].append(record)
-    rankings = _rankings([method for method in methods if method not in references], columns)
+    competitors = [method for method in methods if method not in references]
+    rankings = _rankings(competitors, columns) if measure.is_error else {}
     return Overview(tuple(_summary(method, columns, own[method], rankings.get(method)) for method in methods))
 
 

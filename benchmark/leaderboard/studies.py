@@ -5,17 +5,21 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from benchmark.leaderboard import latex
 from benchmark.leaderboard.board import Leaderboard, read_leaderboard
+from benchmark.leaderboard.display import display
 from benchmark.leaderboard.entries import MISSING, Entry, Samples
-from benchmark.leaderboard.markdown import pipe_table
+from benchmark.leaderboard.markdown import bullets, escape, pipe_table
+from benchmark.leaderboard.measure import Measure, number
 from benchmark.leaderboard.names import ordered
 from benchmark.leaderboard.selection import check_include
-from benchmark.leaderboard.text import ONE_SEED, caption, error, number
+from benchmark.leaderboard.shape import EVERYTHING, Names, Shape
+from benchmark.leaderboard.text import ONE_SEED, caption, what
 from benchmark.planning.suites import Study
 
 
@@ -27,15 +31,24 @@ class Comparison:
     study: Study
     profile: str
     samples: Samples
+    shape: Shape
     entries: dict[tuple[str, str], dict[str, dict[str, Entry]]]
     problems: tuple[str, ...]
     left_out: tuple[str, ...] = ()
 
 
 def compare(
-    study: Study, results: Path, profile: str, samples: Samples = "one", include: Collection[str] = ()
+    study: Study,
+    results: Path,
+    profile: str,
+    samples: Samples = "one",
+    include: Collection[str] = (),
+    shape: Shape = EVERYTHING,
 ) -> Comparison:
-    boards = {name: read_leaderboard(study.folder(results, name), profile, samples, include) for name in study.variants}
+    shape = replace(shape, title=study.title)
+    boards = {
+        name: read_leaderboard(study.folder(results, name), profile, samples, include, shape) for name in study.variants
+    }
     check_include(include, frozenset().union(*(board.others for board in boards.values())))
     found = {name: _entries(board) for name, board in boards.items()}
     cells = {cell for entries in found.values() for cell in entries}
@@ -50,50 +63,94 @@ def compare(
     }
     problems = tuple(f"{variant}: {problem}" for variant, board in boards.items() for problem in board.problems)
     left_out = tuple(f"{variant}: {board.left_out}" for variant, board in boards.items() if board.left_out)
-    return Comparison(study, profile, samples, entries, problems, left_out)
+    return Comparison(study, profile, samples, shape, entries, problems, left_out)
 
 
 def _entries(board: Leaderboard) -> dict[tuple[str, str, str], Entry]:
     return {(column.dataset, column.task, m): entry for column in board.columns for m, entry in column.entries.items()}
 
 
+def heading(comparison: Comparison) -> str:
+    """What the numbers of every format are."""
+    return (
+        f"Profile {comparison.profile}. {what(comparison.shape.measure)}, with the 95 % interval over test "
+        f"trajectories and, behind ±, the standard deviation of the seeds' means ({ONE_SEED}). Each column has data "
+        "or settings of its own: a row shows a trend, and is not a ranking."
+    )
+
+
+def rows(comparison: Comparison, names: Names = "id") -> Iterator[tuple[str, list[str], list[list[str]], list[str]]]:
+    """Title, header, rows and notes of each dataset and task."""
+    measure, header = comparison.shape.measure, ["method", *comparison.study.variants]
+    for (dataset, task), found in comparison.entries.items():
+        body = [[display(m, names), *(_place(entry, measure) for entry in row.values())] for m, row in found.items()]
+        yield f"{display(dataset, names)} {display(task, names)}", header, body, _notes(found)
+
+
 def render_markdown(comparison: Comparison) -> str:
-    study = comparison.study
     parts = [
-        f"# {study.title}",
-        f"Profile {comparison.profile}. Relative l2 error of the whole video in percent, with the 95 % interval over "
-        f"test trajectories and, behind ±, the standard deviation of the seeds' means ({ONE_SEED}). Each column has "
-        "data or settings of its own: a row shows a trend, and is not a ranking.",
+        f"# {comparison.study.title}",
+        heading(comparison),
         caption(comparison.samples),
-        "\n".join(f"- {name}: {spell(changes)}" for name, changes in study.variants.items()),
+        bullets(_variants(comparison)),
     ]
-    for (dataset, task), rows in comparison.entries.items():
-        table = [[method, *(_place(entry) for entry in row.values())] for method, row in rows.items()]
-        parts += [f"## {dataset} {task}", pipe_table(["method", *study.variants], table)]
-        parts += _notes(rows)
+    for title, header, body, notes in rows(comparison, comparison.shape.names or "id"):
+        body = [[escape(cell) for cell in row] for row in body]
+        parts += [
+            f"## {title}",
+            pipe_table(header, body),
+            *([bullets([escape(note) for note in notes])] if notes else []),
+        ]
     return "\n\n".join(parts) + "\n"
+
+
+def render_latex(comparison: Comparison) -> str:
+    parts = [latex.comment([f"{comparison.study.title}.", heading(comparison), *_variants(comparison)])]
+    for title, header, body, notes in rows(comparison, comparison.shape.names or "display"):
+        what = f"{comparison.study.title}. {title}. {heading(comparison)} {caption(comparison.samples)}"
+        parts.append(latex.plain_table(what, f"{comparison.study.name} {title}", header, body, notes))
+    return "\n\n".join(parts) + "\n"
+
+
+def render_html(comparison: Comparison) -> str:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("benchmark", "leaderboard"), autoescape=True, undefined=StrictUndefined
+    )
+    return environment.get_template("study.html.j2").render(
+        title=comparison.study.title,
+        sentences=[heading(comparison), caption(comparison.samples)],
+        variants=_variants(comparison),
+        tables=list(rows(comparison, comparison.shape.names or "display")),
+    )
+
+
+def _variants(comparison: Comparison) -> list[str]:
+    return [f"{name}: {spell(changes)}" for name, changes in comparison.study.variants.items()]
 
 
 def _notes(rows: Mapping[str, Mapping[str, Entry]]) -> list[str]:
     """What must be known beside the numbers, a line each."""
     found = [(method, name, note) for method, row in rows.items() for name, e in row.items() for note in e.notes]
-    return ["\n".join(f"- {method}, {name}: {' '.join(note.split())}" for method, name, note in found)] if found else []
+    return [f"{method}, {name}: {' '.join(note.split())}" for method, name, note in found]
 
 
 def spell(changes: Mapping[str, Any]) -> str:
     return ", ".join(f"{key} = {value}" for key, value in changes.items()) or "as the profile has it"
 
 
-def _place(entry: Entry) -> str:
+def _place(entry: Entry, measure: Measure) -> str:
     if entry.mean is None or entry.low is None or entry.high is None:
         return entry.state
-    spread = "" if entry.seed_sd is None else f" ± {number(entry.seed_sd)}"
-    return f"{error(entry.mean)} [{error(entry.low)}, {error(entry.high)}]{spread}"
+    spread = "" if entry.seed_sd is None else f" ± {number(entry.seed_sd, measure.digits)}"
+    return f"{measure.text(entry.mean)} [{measure.text(entry.low)}, {measure.text(entry.high)}]{spread}"
 
 
 def render_json(comparison: Comparison) -> str:
     study = comparison.study
     head = {"study": study.name, "title": study.title, "profile": comparison.profile, "variants": study.variants}
+    head["metric"] = comparison.shape.measure.name
     return json.dumps({**head, "cells": _rows(comparison)}, indent=1) + "\n"
 
 
@@ -108,7 +165,7 @@ def render_csv(comparison: Comparison) -> str:
 
 
 def _rows(comparison: Comparison) -> list[dict[str, Any]]:
-    """One a cell and variant; errors in percent."""
+    """One a cell and variant, in the metric's unit."""
     return [
         {"variant": variant, **asdict(entry)}
         for rows in comparison.entries.values()
@@ -117,4 +174,10 @@ def _rows(comparison: Comparison) -> list[dict[str, Any]]:
     ]
 
 
-RENDERERS: dict[str, Callable[[Comparison], str]] = {"md": render_markdown, "csv": render_csv, "json": render_json}
+RENDERERS: dict[str, tuple[str, Callable[[Comparison], str]]] = {
+    "md": ("md", render_markdown),
+    "latex": ("tex", render_latex),
+    "csv": ("csv", render_csv),
+    "json": ("json", render_json),
+    "html": ("html", render_html),
+}

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from benchmark.leaderboard import text
 from benchmark.leaderboard.board import Leaderboard
 from benchmark.leaderboard.columns import Column
 from benchmark.leaderboard.entries import MISSING, Entry
-from benchmark.leaderboard.text import ALIKE, DASH, error, letter, number
+from benchmark.leaderboard.measure import Measure, number
+from benchmark.leaderboard.shape import Names
+from benchmark.leaderboard.text import ALIKE, DASH, letter
 from benchmark.leaderboard.traits import traits
 
-SHORT_STATES = {MISSING: DASH, "unsupported": "unsup."}
+SHORT_STATES = {MISSING: DASH, "unsupported": "unsup.", "done": DASH}  # done, but without the metric that is shown
 
 
 @dataclass(frozen=True)
@@ -37,39 +40,63 @@ class Table:
     remarks: tuple[str, ...]
 
 
-def family_tables(board: Leaderboard) -> list[Table]:
-    return [_table(title, columns, board) for title, columns in board.families.items()]
+def family_tables(board: Leaderboard, widest: int | None = None, names: Names = "id") -> list[Table]:
+    """A table for each family, or several of whole datasets where one would have more columns than `widest`."""
+    return [
+        _table(title if len(parts) == 1 else f"{title} ({number})", part, board, board.shape.names or names)
+        for title, columns in board.families.items()
+        for parts in [list(_parts(columns, widest or len(columns)))]
+        for number, part in enumerate(parts, 1)
+    ]
 
 
-def _table(title: str, columns: Sequence[Column], board: Leaderboard) -> Table:
+def _parts(columns: Sequence[Column], widest: int) -> Iterator[list[Column]]:
+    """Datasets stay whole; one that is wider than that has a table of its own."""
+    part: list[Column] = []
+    for _, group in groupby(columns, key=lambda column: column.dataset):
+        members = list(group)
+        if part and _width(part) + _width(members) > widest:
+            yield part
+            part = []
+        part += members
+    yield part
+
+
+def _width(columns: Sequence[Column]) -> int:
+    return sum(column.supported for column in columns)
+
+
+def _table(title: str, columns: Sequence[Column], board: Leaderboard, names: Names) -> Table:
     shown = tuple(column for column in columns if column.supported)
     letters: dict[str, str] = {}
     blocks = []
     for block, wanted in (("references", True), ("learned methods", False)):
         members = [method for method in board.methods if (method in board.references) == wanted]
-        rows = tuple((method, tuple(_shown(column, method, letters) for column in shown)) for method in members)
+        measure = board.shape.measure
+        rows = tuple((m, tuple(_shown(column, m, letters, measure) for column in shown)) for m in members)
         if rows:
             blocks.append((block, rows))
     footnotes = tuple((mark, note) for note, mark in letters.items())
     scored = {method for column in shown for method, entry in column.entries.items() if entry.mean is not None}
-    remarks = (*_sizes(shown), *_too_few(shown), *traits(board.records, scored), *_left_out(columns))
-    return Table(title, text.caption(board.samples), shown, tuple(blocks), footnotes, remarks)
+    remarks = (*_sizes(shown), *_too_few(shown), *traits(board.records, scored, names), *_left_out(columns))
+    caption = text.caption(board.samples) if board.shape.measure.is_headline else ""
+    return Table(title, caption, shown, tuple(blocks), footnotes, remarks)
 
 
-def _shown(column: Column, method: str, letters: dict[str, str]) -> Shown:
+def _shown(column: Column, method: str, letters: dict[str, str], measure: Measure) -> Shown:
     """`letters` gives each note its letter and grows by the new ones: row by row, so that they read in order."""
     entry = column.entries[method]
     marks = [ALIKE] if method in column.alike else []
     if entry.state != MISSING:
         marks += [letters.setdefault(note, letter(len(letters))) for note in entry.notes]
-    return Shown(*_value(entry), _emphasis(column, method), tuple(marks), entry.state)
+    return Shown(*_value(entry, measure), _emphasis(column, method), tuple(marks), entry.state)
 
 
-def _value(entry: Entry) -> tuple[str, str, str]:
+def _value(entry: Entry, measure: Measure) -> tuple[str, str, str]:
     if entry.mean is None or entry.low is None or entry.high is None:
         return SHORT_STATES.get(entry.state, entry.state), "", ""
-    spread = "" if entry.seed_sd is None else f"± {number(entry.seed_sd)}"
-    return error(entry.mean), f"[{error(entry.low)}, {error(entry.high)}]", spread
+    spread = "" if entry.seed_sd is None else f"± {number(entry.seed_sd, measure.digits)}"
+    return measure.text(entry.mean), f"[{measure.text(entry.low)}, {measure.text(entry.high)}]", spread
 
 
 def _emphasis(column: Column, method: str) -> str:

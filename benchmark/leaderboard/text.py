@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 
 from benchmark.leaderboard.board import Leaderboard
+from benchmark.leaderboard.capabilities import HEADER, NOTE, capability_rows
 from benchmark.leaderboard.entries import Samples
+from benchmark.leaderboard.measure import Measure, number
 from benchmark.leaderboard.names import ordered
 from benchmark.leaderboard.overview import Overview, Ranking, Spread
 from benchmark.records.record import SCORER_VERSION
@@ -13,13 +15,20 @@ from benchmark.scoring.metric_table import NEGLIGIBLE
 
 ALIKE = "†"
 DASH = "—"
-LEGEND = (
-    "Relative l2 error of the whole video in percent (helmholtz: of the field that is asked for), mean over test "
-    "trajectories (and seeds); lower is better.",
+HEADLINE_TEXT = "Relative l2 error of the whole video in percent (helmholtz: of the field that is asked for)"
+GOALS = {
+    "low": "lower is better",
+    "high": "higher is better",
+    "level": "it is neither better high nor low, and nobody is ranked by it",
+}
+TESTED = (
     "Best: the lowest error among learned methods (bold); second: underlined; "
     f"{ALIKE}: not shown to be worse than the best (paired test of the log ratio of errors on the same trajectories: "
     "sign flips for one seed each, a t-test over trajectories and seeds for several; Holm-corrected, 5 % level; "
-    "with one seed it compares two trained networks, and the best is chosen on the same trajectories).",
+    "with one seed it compares two trained networks, and the best is chosen on the same trajectories)."
+)
+NOT_TESTED = "Best: the best mean among learned methods (bold); second: underlined; differences are not tested."
+LEGEND = (
     "References stand above the learned methods and do not compete with them; "
     "in italics: the best reference where no learned method has a lower error.",
     f"{DASH}: missing, no record. failed, timeout, oom, unsup. (unsupported): no number, the letter gives the reason. "
@@ -41,7 +50,19 @@ SQRT_2 = "a perfect sampler's single sample has sqrt(2) times the error of the p
 
 def legend(board: Leaderboard) -> list[str]:
     """What the marks mean, and what the numbers do not show."""
-    return [*LEGEND, f"{INTERVALS} {_seeds(board)}"]
+    measure = board.shape.measure
+    goal = f"{what(measure)}, mean over test trajectories (and seeds); {GOALS[measure.info.goal]}."
+    tested = [TESTED] if measure.is_error else [NOT_TESTED] if measure.is_ranked else []
+    return [goal, *tested, *LEGEND, f"{INTERVALS} {_seeds(board)}"]
+
+
+def what(measure: Measure) -> str:
+    """'CRPS in percent'."""
+    if measure.is_headline:
+        return HEADLINE_TEXT
+    title, unit = measure.info.title, measure.info.unit
+    name = title[0].upper() + title[1:]
+    return f"{name} in percent" if unit == "%" else f"{name} ({unit})" if unit else name
 
 
 def _seeds(board: Leaderboard) -> str:
@@ -59,7 +80,7 @@ def caption(samples: Samples) -> str:
 
 
 def title(board: Leaderboard) -> str:
-    return f"Leaderboard, profile {board.profile}"
+    return f"{board.shape.title or 'Leaderboard'}, profile {board.profile}"
 
 
 def heading(board: Leaderboard) -> list[str]:
@@ -67,6 +88,7 @@ def heading(board: Leaderboard) -> list[str]:
     sentences = [
         f"All numbers are of profile {board.profile}. Numbers of different profiles are never comparable: grids, set "
         "sizes and training budgets differ.",
+        *_narrowed(board),
         *_sources(board),
         *([f"{board.left_out}."] if board.left_out else []),
         *_older(board),
@@ -77,6 +99,13 @@ def heading(board: Leaderboard) -> list[str]:
     if not board.records:
         sentences.append(f"There is no readable record of profile {board.profile}.")
     return sentences
+
+
+def _narrowed(board: Leaderboard) -> list[str]:
+    """Who is best depends on who is there."""
+    if not board.shape.methods:
+        return []
+    return ["Only these methods are shown and compared: " + ", ".join(board.methods) + "."]
 
 
 def sources(board: Leaderboard) -> dict[str, list[str]]:
@@ -124,12 +153,23 @@ def _mixed(board: Leaderboard) -> list[str]:
     ]
 
 
+def overview_tables(board: Leaderboard) -> dict[str, list[list[str]]]:
+    """Title -> header and rows, none wider than a page: standing, costs, and what can be asked of each method."""
+    rows = [list(OVERVIEW_HEADER), *overview_rows(board.overview)]
+    capabilities = capability_rows(board.methods, board.records)
+    return {
+        "Standing": [row[:STANDING] for row in rows],
+        "Costs": [[row[0], *row[STANDING:]] for row in rows],
+        "What methods can be asked": [list(HEADER), *capabilities],
+    }
+
+
 def overview_notes(overview: Overview) -> list[str]:
     """What the overview's reader must know."""
     exact = [(one.method, one.ranking.exact) for one in overview.summaries if one.ranking and one.ranking.exact]
     left_out = ", ".join(f"{method} {count}" for method, count in exact)
     zeros = [f"Cells left out of the ratio as the lowest error there is negligible: {left_out}."] if exact else []
-    return [*OVERVIEW_NOTES, *zeros]
+    return [*OVERVIEW_NOTES, *zeros, NOTE]
 
 
 OVERVIEW_HEADER = (
@@ -149,6 +189,7 @@ OVERVIEW_HEADER = (
     "evaluations",
     "peak MB",
 )
+STANDING = 10  # columns that say where a method stands; the others are costs
 OVERVIEW_NOTES = (
     "Cells are datasets x tasks; failed includes timeout and oom. Costs are medians over done cells; seconds are the "
     "processor's on a CPU, the clock's on a GPU; predict s and evaluations are for one sample of one trajectory.",
@@ -187,20 +228,6 @@ def _cost(name: str, spread: Spread | None) -> str:
     if spread.median == int(spread.median) and name in ("parameters", "evaluations"):
         return str(int(spread.median))
     return number(spread.median)
-
-
-def error(percent: float) -> str:
-    """An error as tables show it; those that are alike where methods are compared look alike."""
-    return f"<{NEGLIGIBLE:g}" if percent < NEGLIGIBLE else number(percent)
-
-
-def number(value: float) -> str:
-    """Three significant digits, without an exponent where it can be helped."""
-    size = abs(value)
-    if size == 0 or 1e-3 <= size < 1e6:
-        decimals = 0 if size >= 99.95 else 1 if size >= 9.995 else 2 if size >= 0.1 or size == 0 else 4
-        return f"{value:.{decimals}f}"
-    return f"{value:.1e}"
 
 
 def letter(index: int) -> str:

@@ -138,6 +138,7 @@ def render_json(board: Leaderboard) -> str:
         "title": text.title(board),
         "profile": board.profile,
         "headline": HEADLINE,
+        "metric": board.shape.measure.name,
         "samples": board.samples,
         "notes": [
             *text.heading(board),

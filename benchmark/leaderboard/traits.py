@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
+from benchmark.leaderboard.display import display
 from benchmark.leaderboard.names import ordered
+from benchmark.leaderboard.shape import Names
 from benchmark.records.record import About, Record
 
 SCOPES = {
@@ -15,7 +17,7 @@ SCOPES = {
 }
 
 
-def traits(records: Iterable[Record], methods: Collection[str]) -> list[str]:
+def traits(records: Iterable[Record], methods: Collection[str], names: Names = "id") -> list[str]:
     """A sentence per trait that any of the methods has, as their records declare it."""
     abouts: dict[str, About] = {}
     for record in records:
@@ -24,12 +26,14 @@ def traits(records: Iterable[Record], methods: Collection[str]) -> list[str]:
             aids = {*about.aids, *(abouts[method].aids if method in abouts else ())}
             abouts[method] = replace(about, aids=tuple(sorted(aids)))
     aids = sorted({aid for about in abouts.values() for aid in about.aids})
-    sentences = [
-        _sentence("Uses the equation beside the data", abouts, lambda about: about.uses_equation),
-        *(_sentence(text, abouts, _learned_with(scope)) for scope, text in SCOPES.items()),
-        *(_sentence(f"Given {aid}", abouts, _has(aid)) for aid in aids),
-    ]
-    return [sentence for sentence in sentences if sentence]
+    kinds: dict[str, Callable[[About], bool]] = {
+        "Uses the equation beside the data": lambda about: about.uses_equation,
+        **{text: _learned_with(scope) for scope, text in SCOPES.items()},
+        **{f"Given {aid}": _has(aid) for aid in aids},
+    }
+    who = {text: [name for name, about in abouts.items() if holds(about)] for text, holds in kinds.items()}
+    shown = {text: [display(name, names) for name in ordered(found, "methods")] for text, found in who.items()}
+    return [f"{text}: {', '.join(found)}." for text, found in shown.items() if found]
 
 
 def _learned_with(scope: str) -> Callable[[About], bool]:
@@ -38,8 +42,3 @@ def _learned_with(scope: str) -> Callable[[About], bool]:
 
 def _has(aid: str) -> Callable[[About], bool]:
     return lambda about: aid in about.aids
-
-
-def _sentence(text: str, abouts: dict[str, About], holds: Callable[[About], bool]) -> str:
-    who = ordered((method for method, about in abouts.items() if holds(about)), "methods")
-    return f"{text}: {', '.join(who)}." if who else ""

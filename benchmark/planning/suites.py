@@ -57,6 +57,10 @@ def read_suite(path: Path) -> dict[str, Any]:
     return {**lists, **{key: _one(values[key], key, path) for key in ("profile", "samples") if key in values}}
 
 
+def read_title(path: Path) -> str:
+    return str(read_yaml(path).get("title", path.stem))
+
+
 def _list(value: Any, key: str, path: Path) -> tuple[Any, ...]:
     value = tuple(value) if isinstance(value, list) else (value,)
     kind = int if key == "seeds" else str
@@ -110,7 +114,7 @@ def read_study(path: Path) -> Study | None:
             raise UserError(f"{path}: variants: expected a name of letters, digits, '_', '.' and '-', got {name!r}")
         if not isinstance(changes, dict) or any(isinstance(value, dict) for value in changes.values()):
             raise UserError(f"{path}: {name}: expected dotted settings like dataset.sizes.frames: 5, got {changes!r}")
-    return Study(path.stem, str(values.get("title", path.stem)), {str(name): c for name, c in variants.items()})
+    return Study(path.stem, read_title(path), {str(name): c for name, c in variants.items()})
 
 
 def base_of(results: Path) -> tuple[str, ...] | None:

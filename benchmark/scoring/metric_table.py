@@ -21,8 +21,12 @@ field is rounding there, and no measure. A shell of the log-spectral distance ha
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 NEGLIGIBLE = 1e-2  # percent: lower errors are alike where methods are compared, and shown as "<0.01"
+
+
+Goal = Literal["low", "high", "level"]  # which values are better: a level is to be met, neither way is better
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,7 @@ class MetricInfo:
     title: str
     unit: str
     definition: str
+    goal: Goal = "low"
 
 
 def _error(title: str, definition: str, unit: str = "%") -> MetricInfo:
@@ -99,12 +104,14 @@ METRIC_TABLE: dict[str, MetricInfo] = {
         "",
         "Pearson correlation of u and v over x, mean over t, c; two constant frames count 1, a single one 0; higher is "
         "better",
+        "high",
     ),
     "correlation_time": MetricInfo(
         "decorrelation time",
         "time",
         "time between the observed end and the first scored frame whose correlation (mean over c) is below 0.8; up to "
         "the farthest scored frame if there is none; higher is better",
+        "high",
     ),
     # agreement with what was given
     "observation_misfit": _error("observation misfit", "||M u - y|| / ||y||, where a scored frame has observations"),
@@ -115,7 +122,10 @@ METRIC_TABLE: dict[str, MetricInfo] = {
         unit="",
     ),
     "residual_ratio": MetricInfo(
-        "PDE residual / truth's", "", "residual of u over residual of v on the same grid and stencil; 1 is ideal"
+        "PDE residual / truth's",
+        "",
+        "residual of u over residual of v on the same grid and stencil; 1 is ideal",
+        "level",
     ),
     # K samples s_k
     "crps": _error(
@@ -131,6 +141,7 @@ METRIC_TABLE: dict[str, MetricInfo] = {
         "",
         "sqrt((K+1)/K) sqrt(mean Var_k s) / sqrt(mean (mean_k s - v)^2), of each trajectory: the mean is above 1 for "
         "a perfect sampler where errors vary; below 1 is over-confident; only for K > 1",
+        "level",
     ),
     **{
         f"coverage_{level}": MetricInfo(
@@ -138,6 +149,7 @@ METRIC_TABLE: dict[str, MetricInfo] = {
             "%",
             f"share of hidden sites inside the central {level} % interval of the samples (quantiles at p (K+1)); K "
             "samples reach (K-1)/(K+1), wider intervals are left out; only for K > 1",
+            "level",
         )
         for level in (50, 80, 95)
     },
@@ -152,7 +164,10 @@ METRIC_TABLE: dict[str, MetricInfo] = {
         "of the single answer that a method which samples in many steps gives in one; not part of its cost",
     ),
     "diversity": MetricInfo(
-        "diversity", "%", "mean over pairs k < l of ||s_k - s_l|| / ||v||; higher is better; only for K > 1"
+        "diversity",
+        "%",
+        "mean over pairs k < l of ||s_k - s_l|| / ||v||; no error: better or worse neither way; only for K > 1",
+        "level",
     ),
 }
 

@@ -156,8 +156,9 @@ def check_rows(columns, tabular):
 
 def test_latex_has_one_table_a_family_with_marks(board):
     text = render(board, "latex")
-    assert text.count(r"\begin{table}") == 3  # two families with a column, and the overview
-    assert r" & \multicolumn{2}{c}{wave\_layer} & \multicolumn{2}{c}{helmholtz} \\" in text
+    assert text.count(r"\begin{table}") == 5  # two families with a column, standing, costs and what can be asked
+    assert r" & \multicolumn{2}{c}{Wave-Layer} & \multicolumn{2}{c}{Helmholtz} \\" in text
+    assert r"FNO & \checkmark{} &" in text and "resizebox" not in text
     assert r"\cmidrule(lr){2-3} \cmidrule(lr){4-5}" in text
     assert r"\textbf{3.28}" in text and r"\underline{4.28}" in text and r"\textit{1.28}" in text
     assert r"failed$^{\mathrm{a}}$" in text

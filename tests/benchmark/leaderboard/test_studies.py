@@ -10,6 +10,7 @@ from benchmark.planning.registry import registry
 from benchmark.planning.request import Request
 from benchmark.planning.suites import Study, read_study, read_suite, suite_files
 from benchmark.records.files import record_paths
+from tests.benchmark.leaderboard.synthetic import Store
 
 SUITE = """title: Longer and shorter
 methods: [nearest, mean]
@@ -165,9 +166,9 @@ def test_wrong_variants_are_refused(tmp_path, variants, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--suite", "references"], "has no variants"),
+        (["--suite", "references"], "results/laptop: no records there"),
         (["--suite", "frame_cont"], "did you mean frame_count"),
-        (["--suite", "frame_count", "--format", "html"], "shown as md, csv, json"),
+        (["--suite", "frame_count", "--format", "pdf"], "unknown format 'pdf'"),
         (["--suite", "frame_count"], "no records of profile laptop"),
     ],
 )
@@ -175,3 +176,15 @@ def test_a_table_that_cannot_be_made(capsys, tmp_path, monkeypatch, arguments, m
     monkeypatch.chdir(tmp_path)
     code, out, err = run(capsys, "leaderboard", *arguments)
     assert code == 2 and message in err and out == ""
+
+
+@pytest.mark.parametrize("format", ["latex", "html"])
+def test_a_study_for_print_and_for_the_browser(capsys, tmp_path, format):
+    path = suite(tmp_path)
+    store = Store(tmp_path / "studies/length/short", "smoke")
+    store.done("fno", [1.0, 3.0], "cont_3")
+    store.empty("videopde", "failed", "<script>alert(1)</script> 5 % & more", "cont_3")
+    board = ["leaderboard", "--profile", "smoke", "--results", tmp_path, "--suite", path, "--format", format]
+    code, out, _ = run(capsys, *board)
+    assert code == 0 and "FNO" in out and "2.00 [1.80, 2.20]" in out and "missing" in out
+    assert "<script>" not in out and ("5 \\% \\& more" if format == "latex" else "&lt;script&gt;") in out
