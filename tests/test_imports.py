@@ -18,10 +18,12 @@ FLOW = {
     "published": {"records", "scoring"},
     "leaderboard": {"records", "scoring", "planning", "published"},
     "figures": {"records", "scoring", "planning", "leaderboard"},
+    "verify": {"records", "scoring", "planning", "running", "leaderboard"},
     "tools": {"core", "records", "scoring", "planning", "running"},
-    "cli": {"core", "records", "scoring", "planning", "running", "published", "leaderboard", "figures", "tools"},
+    "api": {"core", "records", "scoring", "planning", "running", "leaderboard", "figures"},
+    "cli": {"core", "records", "scoring", "planning", "running", "published", "leaderboard", "figures", "verify", "tools"},
 }
-JOINS = {"planning", "running", "tools", "cli"}  # may import datasets, tasks and methods, by name
+JOINS = {"planning", "running", "tools", "api", "cli"}  # may import datasets, tasks and methods, by name
 
 
 def imported(path: Path) -> set[str]:
