@@ -20,6 +20,7 @@ VERBS = {
     "describe": "describe",
     "run": "run",
     "sweep": "sweep",
+    "status": "status",
     "budget": "budget",
     "curve": "curve",
     "leaderboard": "leaderboard",

@@ -153,7 +153,8 @@ def _passes(cell: Cell, arguments: argparse.Namespace) -> bool:
 
 
 def remove(arguments: argparse.Namespace) -> int:
-    from benchmark.running.removal import leftovers, remove_fit, remove_record
+    from benchmark.running.claim import leftovers
+    from benchmark.running.removal import remove_fit, remove_record
 
     if not any(getattr(arguments, key) for key in FILTERS):
         raise UserError(f"name what to remove with at least one of {', '.join(f'--{key}' for key in FILTERS)}")

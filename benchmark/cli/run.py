@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmark.cli.arguments import add_data, add_json, add_plugin, add_set, add_verb, data_root, names
+from benchmark.cli.cluster import add_cluster, check_cluster, show_jobs, submit_all, submit_and_wait, wait_for
 from benchmark.cli.origin import obtained, state_with_origin, stored
 from benchmark.errors import UserError
 
@@ -45,6 +45,7 @@ def add(verbs: argparse._SubParsersAction) -> None:
         "--suite", metavar="NAME|FILE", help="a YAML file that names methods, tasks, datasets and seeds"
     )
     add_running(parser)
+    parser.add_argument("--no-wait", action="store_true", help="with --executor slurm: submit the jobs and return")
     parser.set_defaults(execute=execute)
 
 
@@ -72,10 +73,7 @@ def add_running(parser: argparse.ArgumentParser) -> None:
         "--runs", type=Path, default=Path("runs"), metavar="DIR", help="weights and logs (default: runs/)"
     )
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="cells at the same time (default: 1)")
-    parser.add_argument(
-        "--executor", choices=("local", "slurm"), default="local", help="where cells run (default: local)"
-    )
-    parser.add_argument("--cluster", type=Path, metavar="FILE", help="submitit's parameters as YAML, for slurm")
+    add_cluster(parser)
     parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="end a cell that takes longer")
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N test trajectories")
     parser.add_argument("--mask-seed", type=int, default=0, metavar="N", help="of the test masks (default: 0)")
@@ -95,14 +93,21 @@ def add_running(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     from benchmark.planning.plan import plan
 
+    check_cluster(arguments)
+    on_cluster = arguments.executor == "slurm"
     requests = make_requests(arguments)
-    planned = {variant: plan(request, count_memory=arguments.dry_run) for variant, request in requests.items()}
+    count_memory = arguments.dry_run or on_cluster
+    planned = {variant: plan(request, count_memory=count_memory) for variant, request in requests.items()}
     if arguments.dry_run:
         return show_plan(planned, arguments.json)
     from benchmark.cli.live import Live
     from benchmark.running.provenance import now
 
     engine, records, since = engine_of(arguments), {}, now()
+    if on_cluster:
+        jobs, engine = submit_all(requests, planned, arguments), wait_for
+        if arguments.no_wait:
+            return show_jobs(jobs, planned, arguments.json)
     for variant, request in requests.items():
         if variant and not arguments.json:
             print(f"variant {variant}", file=sys.stderr, flush=True)
@@ -116,17 +121,8 @@ def engine_of(arguments: argparse.Namespace) -> Any:
     """What runs the cells: processes here, or jobs on a cluster."""
     from benchmark.running.pool import execute as execute_here
 
-    if arguments.executor == "local":
-        return execute_here
-    from benchmark.planning.settings import read_yaml
-    from benchmark.running.slurm import execute_on_cluster
-
-    if not shutil.which("sbatch"):
-        raise UserError(
-            "--executor slurm: no `sbatch` here; run this on a node of the cluster, or use --executor local"
-        )
-    parameters = read_yaml(arguments.cluster) if arguments.cluster else {}
-    return lambda request, planned, live: execute_on_cluster(request, planned, parameters, live)
+    check_cluster(arguments)
+    return execute_here if arguments.executor == "local" else submit_and_wait(arguments)
 
 
 def make_request(arguments: argparse.Namespace) -> Any:

@@ -25,6 +25,7 @@ from benchmark.planning.settings import SettingsError, has, keys, resolve, scale
 from benchmark.planning.support import scored_length, unsupported
 from benchmark.planning.variants import departure, name_of
 from benchmark.records.cell import Cell, digest, plain
+from benchmark.records.folders import run_folder
 from benchmark.records.record import SCORER_VERSION, About
 
 FIT = "fit.json"  # written last: with it a fit is whole
@@ -86,11 +87,6 @@ def method_versions(method: type[Method]) -> dict[str, Any]:
 def about(method: type[Method], aids: tuple[str, ...] = ()) -> About:
     """What a method declares of itself, for its records."""
     return About(method.kind, method.uses_equation, method.scope, tuple(aids))
-
-
-def run_folder(runs: Path, cell: Cell) -> Path:
-    """Where a method's fits and logs on a dataset go."""
-    return runs / cell.profile / cell.dataset / f"{cell.method}-s{cell.seed}"
 
 
 def is_fitted(folder: Path) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from benchmark.errors import FileError
@@ -10,6 +12,7 @@ from benchmark.records.files import read_record
 from benchmark.records.record import Record, RecordError
 from benchmark.running.provenance import now
 
+LEFT = re.compile(r"\.(?P<record>.+\.json)\.(?:lock|.*tmp)")  # a record's lock, or a part of one
 MEMORY_MESSAGES = ("not enough memory", "DefaultCPUAllocator", "CUDA out of memory", "Cannot allocate memory")
 
 
@@ -40,6 +43,16 @@ def remove_parts(path: Path) -> None:
     """Unfinished record files that a killed process left; call with the lock held."""
     for part in path.parent.glob(f".{path.name}.*.tmp"):
         part.unlink(missing_ok=True)
+
+
+def leftovers(results: Path) -> Iterator[Path]:
+    """Paths of records that are not there but whose lock or parts are: of a process that runs, or was killed."""
+    found = {
+        path.with_name(match["record"])
+        for path in results.glob("*/*/*/.*")
+        if (match := LEFT.fullmatch(path.name)) and path.is_file()
+    }
+    yield from sorted(path for path in found if not path.exists())
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -14,22 +14,21 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Literal
 
 from benchmark.errors import UserError
 from benchmark.planning.plan import PlannedCell
 from benchmark.planning.request import Request
-from benchmark.planning.resolve import run_folder
 from benchmark.records.cell import Cell
 from benchmark.records.files import read_record, write_record
+from benchmark.records.folders import log_path, tail
 from benchmark.records.record import SCORER_VERSION, Record, RecordError
 from benchmark.running import locks, provenance
 from benchmark.running.claim import check_writable, lock_path, settled
+from benchmark.running.notes import Notes
 from benchmark.running.process import WorkerProcess
 
 LOOK_AGAIN = 0.5  # seconds: a worker whose children keep its descriptor open dies without a word
-LOG_LINES = 30
 
 
 @dataclass(frozen=True)
@@ -48,12 +47,20 @@ class Event:
 Report = Callable[[Event], None]
 
 
-def execute(request: Request, planned: Sequence[PlannedCell], report: Report = lambda event: None) -> list[Record]:
-    """Run what is to run; one record for each planned cell, in order. KeyboardInterrupt leaves nothing running."""
+def execute(
+    request: Request,
+    planned: Sequence[PlannedCell],
+    report: Report = lambda event: None,
+    since: str | None = None,
+) -> list[Record]:
+    """Run what is to run; one record for each planned cell, in order. KeyboardInterrupt leaves nothing running.
+
+    `since`: when the run began that this is a part of, default now; what came after counts as its own.
+    """
     check_device(request.device)
     check_writable(request.results, "results", "choose another with --output, or change its permissions")
     check_writable(request.runs, "runs", "change its permissions, or run from another folder")
-    run = _Execution(request, list(planned), report)
+    run = _Execution(request, list(planned), Notes(request.runs, report), since or provenance.now())
     try:
         run.write_unrun()
         run.work()
@@ -64,6 +71,13 @@ def execute(request: Request, planned: Sequence[PlannedCell], report: Report = l
 
 def check_device(name: str) -> None:
     """A device that is not there would fail every cell."""
+def conclude(request: Request, planned: PlannedCell, since: str, state: str, reason: str, log: str) -> Record | None:
+    """The record of a cell that nobody is left to write; None if another process is at it after all."""
+    run = _Execution(request, [], lambda event: None, since)
+    run.conclude(planned, state, reason, log)
+    return run.records.get(planned.cell)
+
+
     import torch
 
     if name == "auto":
@@ -90,10 +104,10 @@ class _Execution:
     report: Report
     records: dict[Cell, Record] = field(default_factory=dict)
     processes: dict[int, WorkerProcess] = field(default_factory=dict)  # by slot
+    since: str
     made: set[str] = field(default_factory=set)  # fits that are there
 
     def __post_init__(self) -> None:
-        self.since = provenance.now()
         self.code = provenance.code()
         self.pending = deque((planned, False) for planned in self.planned if planned.action == "run")
 
@@ -126,7 +140,7 @@ class _Execution:
         if (choice := self._next()) is None:
             return
         planned, wait = choice
-        log = run_folder(self.request.runs, planned.cell) / f"{planned.cell.task}.log"
+        log = log_path(self.request.runs, planned.cell)
         if process is None:
             process = self.processes[slot] = WorkerProcess.start(self._hello(slot), log)
         process.give(planned, wait, log)
@@ -165,7 +179,7 @@ class _Execution:
                 self._died(slot, process)
             elif process.left(limit) <= 0:
                 self._replace(slot)
-                self._conclude(process.planned, "timeout", f"longer than the time limit of {limit:g} s")
+                self.conclude(process.planned, "timeout", f"longer than the time limit of {limit:g} s")
 
     def _handle(self, slot: int, process: WorkerProcess, answer: dict[str, Any]) -> None:
         planned = process.planned
@@ -188,16 +202,16 @@ class _Execution:
         planned, code = process.planned, self._replace(slot)
         assert planned is not None
         if code == -signal.SIGKILL:
-            self._conclude(planned, "oom", "the worker was killed (SIGKILL), most likely for want of memory")
+            self.conclude(planned, "oom", "the worker was killed (SIGKILL), most likely for want of memory")
             return
         how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-        self._conclude(planned, "failed", f"the worker process died ({how})", traceback=_tail(process.log))
+        self.conclude(planned, "failed", f"the worker process died ({how})", traceback=tail(process.log))
 
     def _replace(self, slot: int) -> int:
         """End the slot's worker; the next cell starts a new one."""
         return self.processes.pop(slot).kill()
 
-    def _conclude(self, planned: PlannedCell, state: str, reason: str, traceback: str = "") -> None:
+    def conclude(self, planned: PlannedCell, state: str, reason: str, traceback: str = "") -> None:
         """Write the record of a cell that no worker can write; not if another process has got on with it."""
         path = planned.cell.path(self.request.results)
         try:
@@ -253,10 +267,3 @@ class _Execution:
 
     def _report(self, event: Event) -> None:
         self.report(replace(event, done=len(self.records), total=len(self.planned)))
-
-
-def _tail(log: Path) -> str:
-    try:
-        return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_LINES:])
-    except OSError:
-        return ""

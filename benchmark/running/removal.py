@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmark.planning.resolve import FIT, run_folder
+from benchmark.planning.resolve import FIT
+from benchmark.records.folders import run_folder
 from benchmark.records.record import Record
 from benchmark.running import locks
 from benchmark.running.claim import lock_path, remove_parts
 from benchmark.running.fits import discard
-
-LEFT = re.compile(r"\.(?P<record>.+\.json)\.(?:lock|.*tmp)")  # a record's lock, or a part of one
 
 
 def remove_record(path: Path) -> bool:
@@ -24,16 +22,6 @@ def remove_record(path: Path) -> bool:
             path.unlink(missing_ok=True)
             remove_parts(path)
     return is_free
-
-
-def leftovers(results: Path) -> Iterator[Path]:
-    """Paths of records that are not there but whose lock or parts are: of a process that runs, or was killed."""
-    found = {
-        path.with_name(match["record"])
-        for path in results.glob("*/*/*/.*")
-        if (match := LEFT.fullmatch(path.name)) and path.is_file()
-    }
-    yield from sorted(path for path in found if not path.exists())
 
 
 def fits_of(records: Iterable[Record], runs: Path) -> set[Path]:

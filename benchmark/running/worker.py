@@ -28,6 +28,7 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -181,6 +182,16 @@ def _redirect(log: Path) -> None:
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
 
+def leave_signals_to_parent() -> None:
+    """Slurm sends its warnings to all processes of a job; the job's own one decides, and ends us if need be.
+
+    Processes that a method forks or starts keep the default.
+    """
+    for number in (signal.SIGTERM, signal.SIGUSR2):
+        signal.signal(number, lambda *_: None)
+        os.register_at_fork(after_in_child=partial(signal.signal, number, signal.SIG_DFL))
+
+
 
 def _speaker(descriptor: int) -> Say:
     channel = os.fdopen(descriptor, "w", encoding="utf-8")
@@ -209,3 +220,5 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+    if "SLURM_JOB_ID" in os.environ:
+        leave_signals_to_parent()
