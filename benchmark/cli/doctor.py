@@ -8,9 +8,12 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmark.cli.arguments import add_data, add_json, add_verb, data_root
+
+if TYPE_CHECKING:
+    from benchmark.planning.registry import Registry
 
 
 def add(verbs: argparse._SubParsersAction) -> None:
@@ -104,11 +107,26 @@ def _data(root: Path) -> dict[str, Any]:
 
 
 def _plugins() -> list[str]:
+    """Names from installed packages: those that load, and those that do not, with the reason."""
     from benchmark.planning.registry import SUITE, registry
 
     known = registry()
-    foreign = [f"{kind[:-1]} {name} from {o}" for (kind, name), o in known.origin.items() if o != SUITE]
-    return foreign + [f"BROKEN {plugin}: {reason}" for plugin, reason in known.broken.items()]
+    foreign = [(*name, origin) for name, origin in known.origin.items() if origin != SUITE]
+    lines = [_plugin(known, *place) for place in foreign]
+    return lines + [f"BROKEN {plugin}: {reason}" for plugin, reason in known.broken.items()]
+
+
+def _plugin(known: Registry, kind: str, name: str, origin: str) -> str:
+    from benchmark.planning.registry import PluginError
+    from benchmark.planning.resolve import check_signature
+
+    try:
+        target = known.load(kind, name)
+        if kind == "methods":
+            check_signature(target, name, origin)
+    except PluginError as error:
+        return f"BROKEN {error}"
+    return f"{kind[:-1]} {name} from {origin}"
 
 
 def _advice(report: dict[str, Any]) -> list[str]:
@@ -123,6 +141,8 @@ def _advice(report: dict[str, Any]) -> list[str]:
             "the machine is busy: timings will be off, and busy torch processes slow each other down 10 times unless "
             "each has its own share of threads (--jobs does that)"
         )
+    if any(line.startswith("BROKEN") for line in report["plugins"]):
+        lines.append("an installed plugin is broken: mend it, or uninstall the package that registers it")
     if not report["data"]["writable"]:
         lines.append("the data folder cannot be written: set BENCHMARK_DATA")
     if report["data"]["unfinished"]:

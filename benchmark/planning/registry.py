@@ -65,7 +65,8 @@ class Registry:
 
     def check(self, kind: str, name: str) -> str:
         if name not in self.tables[kind]:
-            raise UnknownName(f"unknown {kind[:-1]} {name!r}{near(name, self.tables[kind])}")
+            own = "" if self.files else f"; a {kind[:-1]} in a file of your own needs --plugin FILE"
+            raise UnknownName(f"unknown {kind[:-1]} {name!r}{near(name, self.tables[kind])}{own}")
         return name
 
     def source(self, kind: str, name: str) -> str | None:
@@ -91,8 +92,11 @@ class Registry:
         module, _, attribute = target.partition(":")
         try:
             return getattr(importlib.import_module(module), attribute)
-        except (ImportError, AttributeError) as error:
-            raise PluginError(f"{kind[:-1]} {name!r} ({target}, from {self.origin[kind, name]}): {error}") from error
+        except Exception as error:  # whatever a stranger's module raises; the suite's own keep their traceback
+            if self.origin[kind, name] == SUITE and not isinstance(error, (ImportError, AttributeError)):
+                raise
+            origin, reason = self.origin[kind, name], f"{type(error).__name__}: {error}"
+            raise PluginError(f"{kind[:-1]} {name!r} ({target}, from {origin}): {reason}") from error
 
     def add_entry_points(self) -> None:
         if not _any_entry_points():

@@ -19,9 +19,9 @@ from typing import Any
 
 from benchmark.core import Dataset, Method, Split, Task
 from benchmark.errors import UserError
-from benchmark.planning.registry import SUITE, PluginError, Registry, near, registry
+from benchmark.planning.registry import SUITE, PluginError, Registry, registry
 from benchmark.planning.request import Request
-from benchmark.planning.settings import SettingsError, has, keys, resolve, scaled, without
+from benchmark.planning.settings import SettingsError, has, keys, near_key, resolve, scaled, without
 from benchmark.planning.support import scored_length, unsupported
 from benchmark.planning.variants import departure, name_of
 from benchmark.records.cell import Cell, digest, plain
@@ -162,7 +162,7 @@ class Resolver:
             for key in part:
                 if not any(has(owner, key) for owner in owners):
                     whole = key if prefix is None else f"{prefix}.{key}"
-                    hint = near(key, known) if known else ""
+                    hint = near_key(key, known) if known else ""
                     raise SettingsError(f"unknown setting {whole!r}: none of the {kind} asked for has it{hint}")
 
     def resolve(self, cell: Cell) -> Resolved:

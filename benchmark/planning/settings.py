@@ -12,6 +12,7 @@ from __future__ import annotations
 import types
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from functools import reduce
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -105,6 +106,17 @@ def keys(settings: Any, prefix: str = "") -> list[str]:
         value = getattr(settings, name)
         result += keys(value, f"{prefix}{name}.") if is_settings(value) else [prefix + name]
     return result
+
+
+def near_key(key: str, known: Iterable[str]) -> str:
+    """' (did you mean architecture.width?)' for `width`, or for `widht`: a setting is known by its last name too."""
+    known, leaf = sorted(known), key.rpartition(".")[2]
+    below = [name for name in known if name.endswith(f".{key}")]
+    if not below and not get_close_matches(key, known, n=1, cutoff=0.7):
+        leaves = {name.rpartition(".")[2] for name in known}
+        alike = get_close_matches(leaf, leaves, n=2, cutoff=0.7)
+        below = [name for name in known if name.rpartition(".")[2] in alike]
+    return f" (did you mean {', '.join(below[:3])}?)" if below else near(key, known)
 
 
 def without(values: Any, names: Iterable[str]) -> Any:

@@ -1,4 +1,6 @@
 import json
+import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -7,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmark.cli import main
+from tests.benchmark.support import TOY
 
 
 def run(capsys, *arguments):
@@ -195,6 +198,38 @@ def test_an_unsupported_pair(capsys, tmp_path):
     assert code == 2 and "unsupported" in out
     code, out, _ = run(capsys, *only, "--method", "mean")
     assert code == 0
+
+
+def test_a_run_of_one_cell_ends_with_its_files(capsys, tmp_path):
+    folders = ["--output", tmp_path / "results", "--runs", tmp_path / "runs", "--data", tmp_path / "data"]
+    toy = ["--dataset", "toy", "--plugin", TOY, "--task", "fwd_full", "--profile", "smoke", *folders]
+    code, out, _ = run(capsys, "run", "--method", "learn", *toy)
+    named = dict(line.split(": ", 1) for line in out.splitlines() if re.match("(record|log|weights|next): ", line))
+    assert code == 0 and list(named) == ["record", "log", "weights", "next"]
+    assert all(Path(named[name]).is_file() for name in ("record", "log", "weights"))
+    assert named["next"].startswith("python -m benchmark leaderboard --profile smoke")
+    code, out, err = run(capsys, "run", "--method", "odd_error,odd_nan", *toy)
+    assert code == 1 and f"records in {tmp_path}/results/, logs and weights in {tmp_path}/runs/" in out
+    assert re.search(r"KeyError: 'lost' \(.*toy\.py:\d+, log .*fwd_full\.log\)", err)
+
+
+def test_doctor_names_broken_entry_points(tmp_path):
+    (tmp_path / "fine.py").write_text(f"exec(open({str(TOY)!r}).read())")
+    (tmp_path / "crooked.py").write_text("raise RuntimeError('not today')")
+    (tmp_path / "mine-1.dist-info").mkdir()
+    (tmp_path / "mine-1.dist-info" / "METADATA").write_text("Name: mine\nVersion: 1\n")
+    points = ("fine=fine:Learn", "gone=fine:Gone", "crooked=crooked:M", "no_method=fine:Toy", "fno=fine:Learn")
+    (tmp_path / "mine-1.dist-info" / "entry_points.txt").write_text("\n".join(["[benchmark.methods]", *points]))
+    command = [sys.executable, "-m", "benchmark", "doctor", "--json", "--data", str(tmp_path)]
+    paths = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[3])])
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    found = "\n".join(report["plugins"])
+    assert "method fine from package mine" in found and found.count("BROKEN") == 4
+    for reason in ("no attribute 'Gone'", "RuntimeError: not today", "expected a subclass", "registered already"):
+        assert reason in found
+    assert any("plugin is broken" in line for line in report["advice"])
 
 
 def test_doctor_reports(capsys, tmp_path):
