@@ -69,8 +69,6 @@ def execute(
     return [run.records[planned_cell.cell] for planned_cell in planned]
 
 
-def check_device(name: str) -> None:
-    """A device that is not there would fail every cell."""
 def conclude(request: Request, planned: PlannedCell, since: str, state: str, reason: str, log: str) -> Record | None:
     """The record of a cell that nobody is left to write; None if another process is at it after all."""
     run = _Execution(request, [], lambda event: None, since)
@@ -78,6 +76,8 @@ def conclude(request: Request, planned: PlannedCell, since: str, state: str, rea
     return run.records.get(planned.cell)
 
 
+def check_device(name: str) -> None:
+    """A device that is not there would fail every cell."""
     import torch
 
     if name == "auto":
@@ -102,9 +102,9 @@ class _Execution:
     request: Request
     planned: list[PlannedCell]
     report: Report
+    since: str
     records: dict[Cell, Record] = field(default_factory=dict)
     processes: dict[int, WorkerProcess] = field(default_factory=dict)  # by slot
-    since: str
     made: set[str] = field(default_factory=set)  # fits that are there
 
     def __post_init__(self) -> None:

@@ -164,6 +164,16 @@ def die_with_parent(life: int, parent: int) -> None:
         os.killpg(0, signal.SIGKILL)
 
 
+def leave_signals_to_parent() -> None:
+    """Slurm sends its warnings to all processes of a job; the job's own one decides, and ends us if need be.
+
+    Processes that a method forks or starts keep the default.
+    """
+    for number in (signal.SIGTERM, signal.SIGUSR2):
+        signal.signal(number, lambda *_: None)
+        os.register_at_fork(after_in_child=partial(signal.signal, number, signal.SIG_DFL))
+
+
 def _take_stdin() -> TextIO:
     """Our lines, out of reach of a method that reads stdin."""
     lines = os.fdopen(os.dup(0), encoding="utf-8")
@@ -182,16 +192,6 @@ def _redirect(log: Path) -> None:
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
 
-def leave_signals_to_parent() -> None:
-    """Slurm sends its warnings to all processes of a job; the job's own one decides, and ends us if need be.
-
-    Processes that a method forks or starts keep the default.
-    """
-    for number in (signal.SIGTERM, signal.SIGUSR2):
-        signal.signal(number, lambda *_: None)
-        os.register_at_fork(after_in_child=partial(signal.signal, number, signal.SIG_DFL))
-
-
 
 def _speaker(descriptor: int) -> Say:
     channel = os.fdopen(descriptor, "w", encoding="utf-8")
@@ -206,6 +206,8 @@ def _speaker(descriptor: int) -> Say:
 def main() -> None:
     descriptor, life, parent = map(int, sys.argv[1:])
     die_with_parent(life, parent)
+    if "SLURM_JOB_ID" in os.environ:
+        leave_signals_to_parent()
     lines, say = _take_stdin(), _speaker(descriptor)
     run = json.loads(lines.readline())
     resolver = Resolver.of(Request.from_json(run["request"]))
@@ -220,5 +222,3 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
-    if "SLURM_JOB_ID" in os.environ:
-        leave_signals_to_parent()
