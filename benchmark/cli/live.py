@@ -1,12 +1,17 @@
-"""The view of a run under way: one bar for all cells and one for each that works, or plain lines."""
+"""The view of a run under way: a bar for all cells and one for each that works, or plain lines.
+
+A cell goes through phases (data, fit, predict, score), and the fraction that it tells is that of its phase: where it
+falls a new one has begun, and the clock of the bar with it.
+"""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from benchmark.cli.origin import origin, state_with_origin
+from benchmark.cli.origin import origin, state_with_origin, whereabouts
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -14,23 +19,22 @@ if TYPE_CHECKING:
     from benchmark.records.record import Record
     from benchmark.running.pool import Event
 
+UNFINISHED = 0.9999  # a bar that was full once keeps its times for ever
+
 
 class Live:
     """Called with every event of a run."""
 
-    def __init__(self, total: int, since: str = "", quiet: bool = False):
-        self.total, self.since, self.quiet = total, since, quiet
+    def __init__(self, total: int, since: str = "", quiet: bool = False, runs: Path | None = None):
+        self.total, self.since, self.quiet, self.runs = total, since, quiet, runs
         self.bars: Progress | None = None  # on a terminal
         self.tasks: dict[str, TaskID] = {}
 
     def __enter__(self) -> Self:
         if not self.quiet and sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-            columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-            self.bars = Progress(*columns, console=Console(stderr=True))
-            self.tasks["all"] = self.bars.add_task(f"{self.total} cells", total=self.total)
+            self.bars = make_bars()
+            if self.total > 1:
+                self.tasks["all"] = self.bars.add_task(f"{self.total} cells", total=self.total)
             self.bars.start()
         return self
 
@@ -48,32 +52,54 @@ class Live:
 
     def _line(self, event: Event) -> None:
         if event.kind == "end":
-            print(
-                f"[{event.done}/{event.total}] {event.cell}: {outcome(event.record, self.since)}",
-                file=sys.stderr,
-                flush=True,
-            )
+            print(f"[{event.done}/{event.total}] {self._outcome(event)}", file=sys.stderr, flush=True)
 
     def _bar(self, event: Event, bars: Progress) -> None:
         name = str(event.cell)
         if event.kind == "end":
-            bars.console.print(f"{event.cell}: {outcome(event.record, self.since)}", markup=False, highlight=False)
-            bars.update(self.tasks["all"], completed=event.done)
+            bars.console.print(self._outcome(event), markup=False, highlight=False)
+            if "all" in self.tasks:
+                bars.update(self.tasks["all"], completed=event.done)
             if name in self.tasks:
                 bars.remove_task(self.tasks.pop(name))
             return
         if name not in self.tasks:
             self.tasks[name] = bars.add_task(name, total=1.0)
-        text = f"{event.cell} {event.message}".rstrip()
-        bars.update(self.tasks[name], completed=event.fraction, description=text)
+        task, text = self.tasks[name], f"{event.cell.label} {event.cell.task} {event.cell.dataset}: {event.message}"
+        fraction = min(event.fraction, UNFINISHED)
+        if fraction < next(t.completed for t in bars.tasks if t.id == task):
+            bars.reset(task, total=1.0)
+        bars.update(task, completed=fraction, description=text.removesuffix(": "))
+
+    def _outcome(self, event: Event) -> str:
+        return f"{event.cell}: {outcome(event.record, self.since, self.runs)}"
 
 
-def outcome(record: Record | None, since: str) -> str:
-    """One line on a record."""
+def make_bars() -> Progress:
+    """Times keep their place; what is too long for the terminal is cut from the description."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.table import Column
+
+    what = TextColumn("{task.description}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis"))
+    spent, left = (Column(no_wrap=True, min_width=7, justify="right") for _ in range(2))
+    return Progress(
+        what,
+        BarColumn(16, table_column=Column(min_width=16)),
+        TimeElapsedColumn(table_column=spent),
+        TimeRemainingColumn(table_column=left),
+        TextColumn("left"),
+        console=Console(stderr=True),
+        expand=True,
+    )
+
+
+def outcome(record: Record | None, since: str, runs: Path | None = None) -> str:
+    """One line on a record; of one that went wrong also where, and which log has more."""
     if record is None:
         return ""
     if record.state != "done":
-        return state_with_origin(record, since)
+        return f"{state_with_origin(record, since)}{whereabouts(record, runs)}"
     error, cost = record.headline, record.cost
     return (
         f"rel_l2 {error.mean:.3g} % [{error.low:.3g}, {error.high:.3g}], fit {cost['fit_seconds']:.1f} s, "

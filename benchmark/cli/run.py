@@ -111,9 +111,9 @@ def execute(arguments: argparse.Namespace) -> int:
     for variant, request in requests.items():
         if variant and not arguments.json:
             print(f"variant {variant}", file=sys.stderr, flush=True)
-        with Live(len(planned[variant]), since, quiet=arguments.json) as live:
+        with Live(len(planned[variant]), since, quiet=arguments.json, runs=arguments.runs) as live:
             records[variant] = engine(request, planned[variant], live)
-    show_records(records, arguments, since)
+    show_records(records, planned, arguments, since)
     return exit_code([record for found in records.values() for record in found])
 
 
@@ -214,7 +214,9 @@ def _seconds(value: float | None) -> str:
     return f"{value:.0f} s" if value < 120 else f"{value / 60:.0f} min" if value < 7200 else f"{value / 3600:.1f} h"
 
 
-def show_records(records: dict[str, list[Record]], arguments: argparse.Namespace, since: str) -> None:
+def show_records(
+    records: dict[str, list[Record]], planned: dict[str, list[Any]], arguments: argparse.Namespace, since: str
+) -> None:
     found = [(variant, record) for variant, own in records.items() for record in own]
     if arguments.json:
         rows = [
@@ -227,6 +229,8 @@ def show_records(records: dict[str, list[Record]], arguments: argparse.Namespace
 
     from tabulate import tabulate
 
+    from benchmark.cli.ending import next_step, places
+
     table = [[*_named(variant), *_row(record), state_with_origin(record, since)] for variant, record in found]
     if "" in records:  # a study has results of its own
         beside = references_beside(records[""], arguments.output)
@@ -236,25 +240,9 @@ def show_records(records: dict[str, list[Record]], arguments: argparse.Namespace
         Counter(values) for values in zip(*((r.state, obtained(r, since)) for _, r in found), strict=True)
     )
     counts = [", ".join(f"{n} {name}" for name, n in counter.items()) for counter in (states, origins)]
-    print(f"\n{'; '.join(counts)}; records in {arguments.output}/")
-    print(f"next: {next_step([record for _, record in found], arguments)}")
-
-
-def next_step(records: list[Record], arguments: argparse.Namespace) -> str:
-    """The command whose tables have these records, also those that do not enter by themselves."""
-    import shlex
-
-    from benchmark.leaderboard.selection import include_names, is_own
-    from benchmark.planning.suites import read_study, suite_path
-
-    profile = records[0].cell.profile
-    parts = ["python -m benchmark leaderboard"]
-    parts += [f"--profile {profile}"] if profile != "laptop" else []
-    parts += [f"--results {shlex.quote(str(arguments.output))}"] if arguments.output != Path("results") else []
-    if arguments.suite and read_study(suite_path(arguments.suite)):
-        parts.append(f"--suite {shlex.quote(arguments.suite)}")
-    include = include_names([record for record in records if not is_own(record)])
-    return " ".join([*parts, *([f"--include {shlex.quote(','.join(include))}"] if include else [])])
+    print(f"\n{'; '.join(counts)}")
+    cells, shown = [p for own in planned.values() for p in own], [record for _, record in found]
+    print(*places(cells, shown, arguments.output, arguments.runs), f"next: {next_step(shown, arguments)}", sep="\n")
 
 
 def references_beside(records: list[Record], results: Path) -> list[tuple[Record, bool]]:

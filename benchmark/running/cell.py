@@ -91,6 +91,7 @@ def fitted(cell: Resolved, context: RunContext) -> Fitted:
         return Fitted(cell.method(cell.settings))
     train, valid = _open(cell, context, "train"), _open(cell, context, "valid")
     since = context.since if context.request.overwrite else None
+    context.progress("fit", 0.0)
     store = FitStore(context.request.runs, context.device, since, context.progress, context.clock)
     return Fitted(*store.serve(cell, train, valid))
 
