@@ -6,23 +6,30 @@ two methods share colour and marker, so that a figure also reads in grey.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from benchmark.leaderboard.display import display
 from benchmark.leaderboard.names import known
 from benchmark.records.files import replacing
+from benchmark.scoring.metric_table import NEGLIGIBLE
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+Format = Literal["png", "pdf"]
 
 ONE_COLUMN, TWO_COLUMNS = 3.4, 7.0  # inches, of a page with two columns
 PANEL_HEIGHT = 2.5  # inches
 SMALL, NORMAL = 7, 8  # points
+HANDLE, LETTER = 0.42, 0.058  # inches: of a legend's line with the gap around it, of a letter
 DOTS = 300  # an inch, of a PNG
 GREY, LIGHT = "#555555", "#d9d9d9"
+FORMATS: tuple[Format, ...] = ("png", "pdf")
+STAMPS: dict[str, dict[str, Any]] = {"png": {"Software": None}, "pdf": {"CreationDate": None}}  # that are left out
 
 RC: Any = {
     "font.family": "DejaVu Sans",  # comes with matplotlib, so that all machines draw the same
@@ -44,7 +51,8 @@ RC: Any = {
     "legend.frameon": False,
     "lines.linewidth": 1.2,
     "lines.markersize": 4.5,
-    "pdf.fonttype": 42,  # text stays text
+    "pdf.fonttype": 42,  # text stays text, in embedded TrueType
+    "ps.fonttype": 42,
     "savefig.dpi": DOTS,
 }
 
@@ -78,8 +86,9 @@ LOOKS = {
     "ablation_latent": Look(BLUE, "d"),
     "ablation_hierarchical": Look(BLUE, "*"),
 }
-SPARE = [look for look in (Look(c, m) for m, c in product("o^sDvph", (BLACK, GREEN, PURPLE, ORANGE, SKY, WINE, OLIVE)))
-         if look not in LOOKS.values()]  # fmt: skip
+COLOURS, MARKERS = (BLACK, GREEN, PURPLE, ORANGE, SKY, WINE, OLIVE), "o^sDvph"
+SPARE = [look for j in range(len(COLOURS)) for i, marker in enumerate(MARKERS)
+         if (look := Look(COLOURS[(i + j) % len(COLOURS)], marker)) not in LOOKS.values()]  # fmt: skip
 
 
 def looks(names: list[str]) -> dict[str, Look]:
@@ -100,11 +109,50 @@ def styled() -> Iterator[None]:
         yield
 
 
-def save(figure: Figure, stem: Path) -> list[Path]:
+def heading(dataset: str, what: str, profile: str) -> str:
+    """What a figure is of. Only the paper's size may be taken for the paper's numbers."""
+    size = "" if profile == "paper" else " (not the paper's size)"
+    return f"{', '.join(filter(None, (display(dataset), what)))}; profile {profile}{size}"
+
+
+def legend_columns(labels: Sequence[str], width: float) -> int:
+    """As many as fit side by side in so many inches."""
+    widest = HANDLE + LETTER * max(map(len, labels))
+    return max(1, min(len(labels), int(width / widest)))
+
+
+def plain_log(axis: Any, marks: Sequence[float] = (1.0,)) -> None:
+    """Ticks at these multiples of powers of ten, as plain numbers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    axis.set_major_locator(LogLocator(subs=marks))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_locator(NullLocator())
+
+
+def error_axis(axes: Axes) -> None:
+    """A logarithmic axis of errors in percent. Errors below NEGLIGIBLE are alike, and drawn there (`drawn`)."""
+    from matplotlib.ticker import FuncFormatter
+
+    axes.set_yscale("log")
+    low, high = axes.get_ylim()
+    low = max(low, 0.7 * NEGLIGIBLE)
+    axes.set_ylim(low, high)
+    plain_log(axes.yaxis, (1, 2, 5) if high < 50 * low else (1, 3) if high < 1e3 * low else (1,))
+    axes.yaxis.set_major_formatter(
+        FuncFormatter(lambda value, _: f"{'≤' if value <= 1.001 * NEGLIGIBLE else ''}{value:g}")
+    )
+
+
+def drawn(error: float) -> float:
+    """Where an error stands on an `error_axis`."""
+    return max(error, NEGLIGIBLE)
+
+
+def save(figure: Figure, stem: Path, formats: Sequence[Format] = FORMATS) -> list[Path]:
     """`stem.png` and `stem.pdf`, without the time they were made at."""
-    stamps: dict[str, dict[str, Any]] = {"png": {"Software": None}, "pdf": {"CreationDate": None}}
-    paths = [stem.with_name(f"{stem.name}.{kind}") for kind in stamps]
-    for path, (kind, metadata) in zip(paths, stamps.items(), strict=True):
-        with replacing(path) as part:
-            figure.savefig(part, format=kind, metadata=metadata)
+    paths = [stem.with_name(f"{stem.name}.{kind}") for kind in formats]
+    for path, kind in zip(paths, formats, strict=True):
+        with styled(), replacing(path) as part:
+            figure.savefig(part, format=kind, metadata=STAMPS[kind])
     return paths
