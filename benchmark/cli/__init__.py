@@ -24,6 +24,7 @@ VERBS = {
     "budget": "budget",
     "curve": "curve",
     "leaderboard": "leaderboard",
+    "plot": "plot",
     "records": "records",
     "data": "data",
     "check": "check",
