@@ -26,6 +26,7 @@ VERBS = {
     "leaderboard": "leaderboard",
     "plot": "plot",
     "records": "records",
+    "verify": "verify",
     "data": "data",
     "check": "check",
     "doctor": "doctor",

@@ -1,4 +1,4 @@
-"""`records`: list what is stored, and remove it."""
+"""`records`: list what is stored, remove it, or export its values."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.cli.arguments import add_data, add_json, add_plugin, add_verb, data_root, names
+from benchmark.cli.exchange import add_export
 from benchmark.errors import UserError
 from benchmark.records.cell import Cell
 from benchmark.records.record import STATES, Record
@@ -21,6 +22,7 @@ EXAMPLES = """  python -m benchmark records list --method fno --state stale
   python -m benchmark records list --variant all
   python -m benchmark records remove --method my_method
   python -m benchmark records remove --variant wide --fits --yes
+  python -m benchmark records export values.parquet --profile laptop --metric rel_l2
 """
 HEADER = ("method", "task", "dataset", "profile", "seed", "state", "date", "commit", "kB")
 
@@ -57,7 +59,7 @@ class Found:
 
 
 def add(verbs: argparse._SubParsersAction) -> None:
-    parser = add_verb(verbs, "records", "list or remove records", EXAMPLES)
+    parser = add_verb(verbs, "records", "list, remove or export records", EXAMPLES)
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     for name, execute, help in (
         ("list", show, "list records: state, date, commit and size"),
@@ -74,6 +76,7 @@ def add(verbs: argparse._SubParsersAction) -> None:
         for common in (add_data, add_plugin, add_json):
             common(action)
         action.set_defaults(execute=execute)
+    add_export(actions)
 
 
 def _help(key: str) -> str:
