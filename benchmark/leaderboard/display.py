@@ -47,8 +47,8 @@ DISPLAY = {
     "cont_3": "3 %",
     "fwd_full": "forward",
     "inv_full": "inverse",
-    "fwd_partial": "forward, 3 %",
-    "inv_partial": "inverse, 3 %",
+    "fwd_partial": "fwd. 3 %",
+    "inv_partial": "inv. 3 %",
     "long_range": "long range",
 }
 

@@ -32,7 +32,7 @@ _LEGEND = (
     f"Bold: best learned method; underlined: second; {text.ALIKE}: not shown to be worse than the best; italic: the "
     f"best reference where no learned method has a lower error; {text.DASH}: missing."
 )
-_WIDEST = {True: 4, False: 8}  # columns of a table, with and without intervals
+_WIDEST = {True: 3, False: 6}  # columns of a table, with and without intervals
 
 
 def render(board: Leaderboard) -> str:
@@ -60,8 +60,16 @@ def plain_table(
     caption: str, label: str, header: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]
 ) -> str:
     """A table of texts as they are."""
-    lines = [_row(list(map(_escape, header))), r"\midrule", *(_row(list(map(_escape, row))) for row in rows)]
+    first, *others = header
+    lines = [_row([_escape(first), *map(_stacked, others)]), r"\midrule"]
+    lines += [_row(list(map(_escape, row))) for row in rows]
     return _float(caption, _label(label), lines, len(header) - 1, [_escape(" ".join(note.split())) for note in notes])
+
+
+def _stacked(words: str) -> str:
+    """One word a line, so that a heading is no wider than it must be."""
+    lines = [_escape(word) for word in words.split()]
+    return r"\shortstack[r]{" + r" \\ ".join(lines) + "}" if len(lines) > 1 else lines[0]
 
 
 def _family(table: Table, board: Leaderboard) -> str:
@@ -75,12 +83,15 @@ def _family(table: Table, board: Leaderboard) -> str:
     ]
     notes += [_one_line(remark) for remark in table.remarks]
     what = f"{table.title}, profile {board.profile}: {text.what(board.shape.measure)}."
-    caption = f"{what} {table.caption} {_caption_sources(board)}"
+    caption = f"{what} {table.caption} {_caption_sources(board, table, names)}"
     return _float(caption, _label(table.title), [*_header(table.columns, names), *body], len(table.columns), notes)
 
 
-def _caption_sources(board: Leaderboard) -> str:
-    parts = [f"{source} ({', '.join(datasets)})" for source, datasets in text.sources(board).items()]
+def _caption_sources(board: Leaderboard, table: Table, names: Names) -> str:
+    """Where the numbers of this table come from."""
+    here = {column.dataset for column in table.columns}
+    found = {source: [display(d, names) for d in ds if d in here] for source, ds in text.sources(board).items()}
+    parts = [f"{source} ({', '.join(datasets)})" for source, datasets in found.items() if datasets]
     return f"Data: {'; '.join(parts)}." if parts else ""
 
 
@@ -103,7 +114,7 @@ def _place(shown: Shown, intervals: bool) -> str:
     marks = ",".join(r"\dagger" if mark == text.ALIKE else rf"\mathrm{{{mark}}}" for mark in shown.marks)
     value = _FRAMES[shown.emphasis] % _escape(shown.text)
     value = f"{value}$^{{{marks}}}$" if marks else value
-    return f"{value} {_escape(shown.interval)}" if intervals and shown.interval else value
+    return rf"{value} {{\scriptsize {_escape(shown.interval)}}}" if intervals and shown.interval else value
 
 
 def _overview(board: Leaderboard) -> list[str]:
@@ -123,7 +134,7 @@ def _float(caption: str, label: str, lines: Sequence[str], columns: int, notes: 
     return "\n".join(
         [
             r"\begin{table}[htbp]",
-            r"\centering\small",
+            r"\centering\footnotesize\setlength{\tabcolsep}{3pt}",
             rf"\caption{{{_escape(caption.strip())}}}",
             rf"\label{{{label}}}",
             *tabular,

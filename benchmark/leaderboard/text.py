@@ -176,7 +176,7 @@ OVERVIEW_HEADER = (
     "method",
     "done",
     "failed",
-    "unsupported",
+    "unsup.",
     "missing",
     "seeds",
     "rank",
