@@ -33,6 +33,7 @@ from methods.blocks.regression import (
 from methods.blocks.training.budget import Training
 from methods.blocks.training.examples import Observed
 from methods.blocks.training.optimiser import Optimiser
+from methods.blocks.training.sharing import permutation
 
 KERNEL = 5
 BOTTOM = 8  # points per axis where the convolutions of the branch end
@@ -99,7 +100,7 @@ class DeepONet(Learned):
         """On some sites, drawn anew for each step."""
         problem, truth = batch.problem, batch.truth
         total = problem.grid.shape[0] * problem.grid.shape[1]
-        sites = torch.randperm(total, generator=draws, device=draws.device)[: self.settings.sites]
+        sites = permutation(total, draws)[: self.settings.sites]
         known = conditioning(self, problem)
         change = network(known, sites)  # (B, T, C, n, 1)
         x = known.guess.flatten(3)[..., sites, None] + change

@@ -25,6 +25,7 @@ from methods.blocks.training.batches import draw_noise, stratified
 from methods.blocks.training.budget import Training
 from methods.blocks.training.examples import Clip, Clips
 from methods.blocks.training.optimiser import Optimiser
+from methods.blocks.training.sharing import normal
 
 TIMES = 2000  # of the time embedding: its highest rate
 
@@ -169,7 +170,7 @@ class ECI(Learned):
 
     def losses(self, network: nn.Module, batch: Clip, draws: torch.Generator) -> Tensor:
         x = self.normaliser_.encode(batch.u) / SIGMA_DATA
-        noise = torch.randn(x.shape, generator=draws, device=draws.device)
+        noise = normal(x.shape, draws)
         t = stratified(len(x), draws).to(x.dtype)
         x_t = torch.lerp(noise, x, t.reshape(-1, 1, 1, 1, 1))
         known = self.fields(batch.static, x).movedim(-1, 1)

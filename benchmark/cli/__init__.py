@@ -14,6 +14,7 @@ import sys
 from collections.abc import Sequence
 
 from benchmark.errors import UserError
+from benchmark.running.team import as_team
 
 VERBS = {
     "list": "listing",
@@ -73,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     wanted = argv[:1] if argv and argv[0] in VERBS else tuple(VERBS)  # one verb's file is read, not all
     arguments = parser(wanted).parse_args(argv)
     try:
-        return arguments.execute(arguments)
+        return as_team(lambda: arguments.execute(arguments))
     except KeyboardInterrupt:
         print("interrupted; run the same command again to go on", file=sys.stderr)
         return 130

@@ -5,21 +5,23 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
-from benchmark.core import Split, Trajectories
+from benchmark.core import Run, Split, Trajectories
 from benchmark.planning.request import Request
 from benchmark.planning.resolve import Resolved
 from benchmark.records.record import MetricScore, Record
-from benchmark.running.evaluate import Evaluation, Fitted, Question, evaluate
+from benchmark.running.evaluate import Evaluation, Fitted, Question, evaluate, seed_globally
 from benchmark.running.fits import FitStore
 from benchmark.running.keep import forget_predictions, keep_predictions
 from benchmark.running.masks import MaskNames
 from benchmark.running.provenance import data_used, describe, mask_hash
+from benchmark.running.team import Team, called
 
 if TYPE_CHECKING:
     from datasets.store import StoredTrajectories
@@ -92,8 +94,23 @@ def fitted(cell: Resolved, context: RunContext) -> Fitted:
     train, valid = _open(cell, context, "train"), _open(cell, context, "valid")
     since = context.since if context.request.overwrite else None
     context.progress("fit", 0.0)
-    store = FitStore(context.request.runs, context.device, since, context.progress, context.clock)
+    call = partial(called, call_to(cell, context), context.device)
+    store = FitStore(context.request.runs, context.device, since, context.progress, context.clock, call)
     return Fitted(*store.serve(cell, train, valid))
+
+
+def call_to(cell: Resolved, context: RunContext) -> dict[str, Any]:
+    """What the other processes of a team must know of a fit."""
+    return {"request": context.request.to_json(), "since": context.since, "cell": asdict(cell.cell)}
+
+
+def help_to_fit(cell: Resolved, context: RunContext, team: Team, number: int) -> None:
+    """Our part of a fit that process 0 of a team has called us to; it keeps what is learned."""
+    seed_globally(cell.cell.seed)
+    train, valid = _open(cell, context, "train"), _open(cell, context, "valid")
+    run = Run(context.device, cell.fit_folder(context.request.runs))
+    with team.joined(number, context.device):
+        cell.method(cell.settings).fit(train, valid, cell.tasks, cell.cell.seed, run)
 
 
 def question_of(cell: Resolved, context: RunContext, videos: int | None = None) -> Question:

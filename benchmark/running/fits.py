@@ -18,6 +18,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,7 @@ class FitStore:
     since: str | None
     progress: Callable[[str, float], None]
     clock: Callable[[bool], None]  # False: the time that passes now, waiting for another's fit, is not ours
+    call: Callable[[], AbstractContextManager[int]] = lambda: nullcontext(1)  # the team to a fit: how many processes
 
     def serve(self, cell: Resolved, train: TrajectorySet, valid: TrajectorySet) -> tuple[Method, Fit]:
         """The fitted method of a cell, fitted now if nobody has."""
@@ -84,12 +86,15 @@ class FitStore:
             write_json(folder / "begun.json", {"created": now()})
         before = {"seconds": 0.0, "cpu_seconds": 0.0} | _read(folder / "elapsed.json")
         run = Run(self.device, folder, _Elapsed(folder / "elapsed.json", before, self.progress))
-        with Meter(self.device) as meter:
+        call = self.call if cell.method.shares_fits else nullcontext
+        with Meter(self.device) as meter, call() as processes:
             method = cell.method(cell.settings).fit(train, valid, cell.tasks, cell.cell.seed, run)
         if not isinstance(method, Method):
             raise TypeError(f"fit: expected the method itself to be returned, got {type(method).__name__}")
         _save(folder, method.state())
         cost = {name: value if isinstance(value, int) else float(value) for name, value in method.cost().items()}
+        if processes is not None and processes > 1:
+            cost["processes"] = processes
         spent = {name: value + getattr(meter, name) for name, value in before.items()}
         fit = Fit(memory_mb=meter.memory_mb, cost=cost, created=now(), **spent)
         write_json(folder / FIT, {**asdict(fit), "identity": cell.fit_identity})

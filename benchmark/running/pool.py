@@ -27,6 +27,7 @@ from benchmark.running import locks, provenance
 from benchmark.running.claim import check_writable, lock_path, settled
 from benchmark.running.notes import Notes
 from benchmark.running.process import WorkerProcess
+from benchmark.running.team import check_team
 
 LOOK_AGAIN = 0.5  # seconds: a worker whose children keep its descriptor open dies without a word
 
@@ -58,6 +59,7 @@ def execute(
     `since`: when the run began that this is a part of, default now; what came after counts as its own.
     """
     check_device(request.device)
+    check_team(request.jobs, request.device)
     check_writable(request.results, "results", "choose another with --output, or change its permissions")
     check_writable(request.runs, "runs", "change its permissions, or run from another folder")
     run = _Execution(request, list(planned), Notes(request.runs, report), since or provenance.now())

@@ -4,7 +4,7 @@
 
 ANSWERS is the descriptor to answer on, LIFE one that closes with the parent, PARENT the parent's process id.
 
-The first line describes the run, every further one a cell. Answers have a `kind`:
+The first line describes the run, every further one a cell, or a fit to help with (`helper.py`). Answers have a `kind`:
 
     clock     on: whether time counts for the cell's limit (starting up, waiting for others and making data does not)
     progress  message, fraction
@@ -40,8 +40,9 @@ from benchmark.records.cell import Cell
 from benchmark.records.files import write_record
 from benchmark.records.record import Record
 from benchmark.running import locks, provenance
-from benchmark.running.cell import RunContext, free_memory, run_cell
+from benchmark.running.cell import RunContext, free_memory, help_to_fit, run_cell
 from benchmark.running.claim import is_out_of_memory, lock_path, remove_parts, settled
+from benchmark.running.team import Team
 
 PR_SET_PDEATHSIG = 1
 PROGRESS_EVERY = 0.2  # seconds
@@ -82,6 +83,18 @@ class Worker:
             # The lock is released: we may be ended now.
             self.say("end", record=record.to_json(), spoilt=self._is_spoilt(record))
 
+    def help(self, cell: Cell, team: Team, number: int) -> None:
+        """Our part of fit `number` of the team; after a failure nobody knows what is left of its process group."""
+        self._fresh_start()
+        free_memory()
+        spoilt = False
+        try:
+            help_to_fit(self.resolver.resolve(cell), self._context(lambda message, fraction: None), team, number)
+        except (Exception, SystemExit):
+            traceback.print_exc()
+            spoilt = True
+        self.say("end", spoilt=spoilt)
+
     def _settle(self, cell: Cell) -> Record:
         self.say("clock", on=True)
         path = cell.path(self.request.results)
@@ -91,15 +104,15 @@ class Worker:
         return record or self._compute(resolved, path)
 
     def _is_spoilt(self, record: Record) -> bool:
-        """After running out of memory, or an error on a GPU, nobody knows what is left in this process."""
-        return record.state == "oom" or (record.state == "failed" and self.device.type != "cpu")
+        """After running out of memory, an error on a GPU or in a team, nobody knows what is left in this process."""
+        fragile = self.device.type != "cpu" or Team.here() is not None
+        return record.state == "oom" or (record.state == "failed" and fragile)
 
     def _wait(self) -> None:
         self.say("progress", message=WAITING, fraction=0.0)
 
     def _compute(self, cell: Resolved, path: Path) -> Record:
-        progress, clock = _Progress(self.say), lambda runs: self.say("clock", on=runs)
-        context = RunContext(self.request, self.device, self.since, self.code, progress, clock)
+        context = self._context(_Progress(self.say))
         try:
             record = run_cell(cell, context)
             write_record(path, record)
@@ -112,6 +125,11 @@ class Worker:
         except OSError as error:
             record = replace(record, reason=f"{record.reason}; and the record could not be written: {error}")
         return record
+
+    def _context(self, progress: Callable[[str, float], None]) -> RunContext:
+        return RunContext(
+            self.request, self.device, self.since, self.code, progress, clock=lambda runs: self.say("clock", on=runs)
+        )
 
     def _fresh_start(self) -> None:
         """Undo what an earlier cell's method may have set for the whole process."""
@@ -217,7 +235,11 @@ def main() -> None:
     for line in lines:
         job = json.loads(line)
         _redirect(Path(job["log"]))
-        worker.run(Cell.from_json(job["cell"]), job["wait"])
+        cell, team = Cell.from_json(job["cell"]), Team.here()
+        if team is not None and "fit" in job:
+            worker.help(cell, team, job["fit"])
+        else:
+            worker.run(cell, job["wait"])
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ from methods.blocks.training.budget import Training
 from methods.blocks.training.examples import Whole
 from methods.blocks.training.loop import Stage
 from methods.blocks.training.optimiser import Group, Optimiser
+from methods.blocks.training.sharing import normal
 from methods.videopde.layers import merge
 from methods.videopde.method import VideoPDE, parameter_groups
 
@@ -89,7 +90,7 @@ class Latent(VideoPDE):
         yield from super().stages(train, valid, tasks, device)
 
     def vae_losses(self, network: nn.Module, batch: Trajectories, draws: torch.Generator) -> Tensor:
-        noise = torch.randn((len(batch), *self.vae.shape), generator=draws, device=draws.device)
+        noise = normal((len(batch), *self.vae.shape), draws)
         return network(self.normaliser_.encode(batch.u), noise)
 
     @torch.no_grad()

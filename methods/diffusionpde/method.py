@@ -24,6 +24,7 @@ from methods.blocks.normaliser import SIGMA_DATA
 from methods.blocks.pieces import in_pieces
 from methods.blocks.training.batches import draw_noise
 from methods.blocks.training.loop import Stage
+from methods.blocks.training.sharing import normal
 from methods.diffusionpde.prior import Pair, Pairs, make_net
 from methods.diffusionpde.settings import LAPTOP, SMOKE, Settings
 from methods.diffusionpde.terms import Seen, divergence, observation, physics, residual_size
@@ -97,7 +98,7 @@ class DiffusionPDE(Learned):
         edm, x = self.settings.edm, self.normaliser_.encode(batch.u)
         fields = self.fields(batch.static, x)
         sigma = noise_levels(edm, len(x), draws)
-        noise = self.noise(x.shape, lambda shape: torch.randn(shape, generator=draws, device=draws.device))
+        noise = self.noise(x.shape, lambda shape: normal(shape, draws))
         return denoising_loss(edm, lambda x, sigma: network(x, sigma, batch.label, fields), x, sigma, noise)
 
     def noise(self, shape: Sequence[int], white: Callable[[Sequence[int]], Tensor]) -> Tensor:

@@ -20,6 +20,7 @@ from benchmark.core import Grid, TrajectorySet
 from methods.blocks.conditioning import Shape
 from methods.blocks.networks.unet import Architecture, UNet
 from methods.blocks.training.batches import Batches, ShuffledBatches, Stream, generator
+from methods.blocks.training.sharing import share_of
 from methods.blocks.training.symmetry import Turn
 from methods.diffusionpde.settings import Labels, Settings
 
@@ -62,8 +63,8 @@ class Pairs:
         shuffled = ShuffledBatches(train, size, seed)
 
         def batch(step: int, rank: int = 0, world: int = 1) -> Pair:
-            indices = shuffled.indices(step, rank, world)
-            return self.cut(train, indices, self.draw(len(indices), generator(seed, step, rank, Stream.TRAIN_PAIR)))
+            drawn, share = self.draw(size, generator(seed, step, 0, Stream.TRAIN_PAIR)), share_of(size, rank, world)
+            return self.cut(train, shuffled.indices(step, rank, world), drawn[share.start : share.stop])
 
         return batch
 

@@ -27,6 +27,7 @@ from methods.blocks.normaliser import SIGMA_DATA
 from methods.blocks.overlap import cut, joined
 from methods.blocks.training.batches import draw_noise, stratified
 from methods.blocks.training.examples import Clip, Clips
+from methods.blocks.training.sharing import normal
 from methods.sda.settings import LAPTOP, SMOKE, Settings
 
 CLOCK = 1000.0  # times t: what the network embeds
@@ -75,7 +76,7 @@ class SDA(Learned):
 
     def losses(self, network: nn.Module, batch: Clip, draws: torch.Generator) -> Tensor:
         x = self.normaliser_.encode(batch.u) / SIGMA_DATA
-        noise = torch.randn(x.shape, generator=draws, device=draws.device)
+        noise = normal(x.shape, draws)
         t = stratified(len(x), draws)
         mu, sigma = cosine(t, x)
         answer = network(mu * x + sigma * noise, t, self.fields(batch.static, x))

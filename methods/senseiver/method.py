@@ -25,6 +25,7 @@ from methods.blocks.regression import RegressionSettings, relative_error
 from methods.blocks.training.budget import Training
 from methods.blocks.training.examples import Observed
 from methods.blocks.training.optimiser import Optimiser
+from methods.blocks.training.sharing import permutation, uniform
 from methods.senseiver.network import Architecture, SetNetwork, positions
 
 
@@ -98,8 +99,8 @@ class Senseiver(Learned):
 
     def losses(self, network: nn.Module, batch: Observed, draws: torch.Generator) -> Tensor:
         problem, truth = batch.problem, self.normaliser_.encode(batch.truth.u).flatten(1, 3)  # (B, N, C)
-        order = torch.rand(truth.shape[:2], generator=draws, device=draws.device)
-        sites = torch.randperm(truth.shape[1], generator=draws, device=draws.device)[: self.settings.queries]
+        order = uniform(truth.shape[:2], draws)
+        sites = permutation(truth.shape[1], draws)[: self.settings.queries]
         sites = sites.expand(len(truth), -1)
         x = network(*self.tokens(problem, order), self.places(problem, sites))
         error = at(self.guess(problem), sites) + x - at(truth, sites)

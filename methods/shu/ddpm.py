@@ -16,6 +16,7 @@ from torch import Tensor
 
 from methods.blocks.diffusion import variance_preserving as vp
 from methods.blocks.diffusion.variance_preserving import Target
+from methods.blocks.training.sharing import rows
 
 Predict = Callable[[Tensor, Tensor], Tensor]  # x_t (B, ...), t (B,) or (1,) long -> eps (B, ...)
 
@@ -33,10 +34,14 @@ class Schedule:
         return (1 - torch.linspace(self.beta_first, self.beta_last, self.steps, dtype=torch.float64)).cumprod(0)
 
 
-def antithetic(schedule: Schedule, count: int, generator: torch.Generator) -> Tensor:
-    """Times in pairs t and steps - 1 - t: (count,)."""
-    half = torch.randint(schedule.steps, (-(-count // 2),), generator=generator, device=generator.device)
-    return torch.cat([half, schedule.steps - 1 - half])[:count]
+def antithetic(schedule: Schedule, count: int, draws: torch.Generator) -> Tensor:
+    """Times in pairs t and steps - 1 - t, of the whole batch: (count,)."""
+
+    def times(count: int, g: torch.Generator) -> Tensor:
+        half = torch.randint(schedule.steps, (-(-count // 2),), generator=g, device=g.device)
+        return torch.cat([half, schedule.steps - 1 - half])[:count]
+
+    return rows(count, draws, times)
 
 
 def noised(schedule: Schedule, x: Tensor, t: Tensor, noise: Tensor) -> Tensor:

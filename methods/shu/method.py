@@ -27,6 +27,7 @@ from methods.blocks.training.batches import draw_noise
 from methods.blocks.training.budget import Training
 from methods.blocks.training.examples import Clip, Clips
 from methods.blocks.training.optimiser import Optimiser
+from methods.blocks.training.sharing import normal, uniform
 from methods.blocks.voronoi import fill_frames
 from methods.shu.ddpm import Schedule, antithetic, ddim, noise_of, noised, target_of
 
@@ -148,12 +149,12 @@ class Shu(Learned):
     def losses(self, network: nn.Module, batch: Clip, draws: torch.Generator) -> Tensor:
         s = self.settings
         x = self.encode(batch.u)
-        noise = torch.randn(x.shape, generator=draws, device=draws.device)
+        noise = normal(x.shape, draws)
         t = antithetic(s.schedule, len(x), draws)
         x_t = noised(s.schedule, x, t, noise)
         direction = None
         if s.variant == "conditional":
-            kept = torch.rand(len(x), 1, 1, 1, generator=draws, device=draws.device) >= s.drop
+            kept = uniform((len(x), 1, 1, 1), draws) >= s.drop
             direction = kept * unit(self.gradient(batch.static)(x_t))
         answer = network(self._with(x_t, self.fields(batch.static, x)), t.to(x.dtype), extra=direction)
         return (answer - target_of(s.target, s.schedule, x, t, noise)).square().flatten(1).mean(1)

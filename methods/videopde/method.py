@@ -36,6 +36,7 @@ from methods.blocks.training.batches import draw_noise
 from methods.blocks.training.budget import Training
 from methods.blocks.training.examples import Observed
 from methods.blocks.training.optimiser import Group, Optimiser
+from methods.blocks.training.sharing import normal
 from methods.videopde.model import UNIFIED, Architecture, HVDiT
 
 
@@ -106,7 +107,7 @@ class VideoPDE(Learned):
     def denoising(self, network: nn.Module, x: Tensor, known: Tensor, draws: torch.Generator) -> Tensor:
         """The loss of each of what is diffused, (B,)."""
         sigma = noise_levels(self.settings.edm, len(x), draws)
-        noise = torch.randn(x.shape, generator=draws, device=draws.device)
+        noise = normal(x.shape, draws)
         return denoising_loss(self.settings.edm, lambda x, sigma: network(x, sigma, known), x, sigma, noise)
 
     def condition(self, problem: Problem) -> Tensor:

@@ -32,6 +32,7 @@ from methods.blocks.training.batches import draw_noise
 from methods.blocks.training.budget import Training
 from methods.blocks.training.examples import Clip, Clips
 from methods.blocks.training.optimiser import Optimiser
+from methods.blocks.training.sharing import normal, uniform
 from methods.blocks.voronoi import fill_frames
 from methods.zhuang.network import Architecture, ConditionalUNet
 
@@ -135,7 +136,7 @@ class Zhuang(Learned):
         mask = random_sensors(x.shape[-2:], self.settings.rates, len(x), draws)[:, None].expand_as(x)
         known = self.field(torch.where(mask, x, 0)[:, None], mask[:, None], batch.static)
         sigma = noise_levels(self.settings.edm, len(x), draws)
-        noise = torch.randn(x.shape, generator=draws, device=draws.device)
+        noise = normal(x.shape, draws)
         if self.settings.clean:
             noise = noise.masked_fill(mask, 0.0)
 
@@ -189,11 +190,11 @@ class Zhuang(Learned):
         return problem.values.shape[1] * self.settings.ensemble * self.settings.edm.evaluations
 
 
-def random_sensors(shape: Sequence[int], rates: tuple[float, float], count: int, generator: torch.Generator) -> Tensor:
+def random_sensors(shape: Sequence[int], rates: tuple[float, float], count: int, draws: torch.Generator) -> Tensor:
     """Masks (count, H, W) with a share of sensors uniform between the two rates, one sensor at least."""
     low, high = rates
-    sites, device = shape[0] * shape[1], generator.device
-    rate = low + (high - low) * torch.rand(count, 1, generator=generator, device=device)
+    sites = shape[0] * shape[1]
+    rate = low + (high - low) * uniform((count, 1), draws)
     number = (rate * sites).round().clamp(min=1)
-    rank = torch.rand(count, sites, generator=generator, device=device).argsort(1).argsort(1)
+    rank = uniform((count, sites), draws).argsort(1).argsort(1)
     return (rank < number).view(count, *shape)

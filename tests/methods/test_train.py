@@ -2,7 +2,6 @@ import json
 import math
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -23,6 +22,7 @@ from methods.blocks.training.loop import fit_loop
 from methods.blocks.training.muon import QUINTIC, Muon, orthogonalise
 from methods.blocks.training.optimiser import Ema, Group, Optimiser, default_groups, make_optimisers
 from methods.blocks.training.packing import pack, unpack
+from methods.blocks.training.sharing import shared_layers
 from tests.methods import training_case as case
 
 ROOT = Path(__file__).parents[2]
@@ -335,20 +335,26 @@ def test_a_denoiser_learns_a_gaussian_law_and_samples_it():
 # -- several processes, compilation
 
 
-@pytest.mark.slow
-def test_two_processes_do_what_one_does_with_the_whole_batch(tmp_path):
-    alone, progress = case.fit(tmp_path / "alone", "plain")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    common = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2"}
-    common |= {"TORCHELASTIC_RUN_ID": "test", "GROUP_RANK": "0"}
-    processes = [start(tmp_path / "two", "plain", RANK=r, LOCAL_RANK=r, **common) for r in ("0", "1")]
-    assert [p.wait(120) for p in processes] == [0, 0]
-    _, saved, state = checkpoint.load(checkpoint.found(tmp_path / "two")[-1])
+@pytest.mark.parametrize("world", [2, pytest.param(3, marks=pytest.mark.ddp)])
+def test_several_processes_do_what_one_does_with_the_whole_batch(tmp_path, world):
+    alone, progress = case.fit(tmp_path / "alone", "shared")
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={world}"]
+    subprocess.run([*launcher, "-m", "tests.methods.training_case", tmp_path / "more", "shared"], cwd=ROOT, check=True)
+    _, saved, state = checkpoint.load(checkpoint.found(tmp_path / "more")[-1])
     for name, value in alone.state_dict().items():
         torch.testing.assert_close(saved["best"][name], value, rtol=1e-4, atol=1e-6)
     assert state["progress"]["best_step"] == progress.best_step
+    logs = [read_log(tmp_path / name) for name in ("alone", "more")]
+    for row, other in zip(*([row for row in log if "valid" in row] for log in logs), strict=True):
+        assert other["valid"] == pytest.approx(row["valid"], rel=1e-5)
+
+
+def test_batch_norm_is_refused_where_processes_share_a_batch():
+    with (
+        pytest.raises(ValueError, match="batch norm would see one process's share"),
+        shared_layers(case.model(), range(2), 4),
+    ):
+        pass
 
 
 @pytest.mark.slow

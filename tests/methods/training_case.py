@@ -2,11 +2,13 @@
 
     python -m tests.methods.training_case FOLDER KIND [SECONDS]    trains in FOLDER, SECONDS of idling a step
 
-KIND `noisy` is that; `plain` has nothing random in it, so that its batches may be shared by several processes.
+KIND `noisy` is that. `shared` has no batch norm, so that the processes torchrun starts may share its batches, which are
+of an odd size.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -19,6 +21,7 @@ from methods.blocks.training.batches import ShuffledBatches
 from methods.blocks.training.budget import Training
 from methods.blocks.training.loop import fit_loop
 from methods.blocks.training.optimiser import Optimiser
+from methods.blocks.training.sharing import normal
 from tests.methods.heat import Heat
 
 SETTINGS = {
@@ -31,7 +34,9 @@ SETTINGS = {
         validations=24,
         checkpoint_seconds=0.0,
     ),
-    "plain": Training(steps=12, batch=4, optimiser=Optimiser(lr=3e-3), ema=0.5, precision="32-true", validations=2),
+    "shared": Training(
+        steps=12, batch=5, optimiser=Optimiser(name="muon", lr=3e-3), ema=0.5, precision="32-true", validations=2
+    ),
 }
 
 
@@ -56,7 +61,7 @@ def plain_loss(network, batch, draws):
 
 def noisy_loss(network, batch, draws):
     x, y = (batch.u[:, t].flatten(1) for t in (0, 1))
-    x = x + 0.1 * torch.randn(x.shape, generator=draws, device=x.device)
+    x = x + 0.1 * normal(x.shape, draws)
     return (network(x) - y).square().mean()
 
 
@@ -65,12 +70,11 @@ def validate(network):
 
 
 def fit(folder, kind, idle=0.0, **run):
-    noisy = kind == "noisy"
-    network = model(0.2 if noisy else 0.0, norm=noisy)  # processes do not share the statistics of a batch
+    network = model(0.2, norm=kind == "noisy")
 
     def loss(*arguments):
         time.sleep(idle)
-        return (noisy_loss if noisy else plain_loss)(*arguments)
+        return noisy_loss(*arguments)
 
     settings = SETTINGS[kind]
     batches = ShuffledBatches(data(), settings.batch, seed=5)
@@ -79,4 +83,6 @@ def fit(folder, kind, idle=0.0, **run):
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
+    if "RANK" in os.environ:
+        torch.distributed.init_process_group("gloo")
     fit(Path(sys.argv[1]), sys.argv[2], *map(float, sys.argv[3:]))

@@ -1,7 +1,7 @@
 """Training batches and random numbers, both pure functions of where they are used: (seed, step, ...).
 
 A resumed fit therefore needs no more than the step it had reached, and each of several processes takes its share of
-the same batch. Every place has a seed of its own, every purpose a stream.
+the same batch (`sharing.py`). Every place has a seed of its own, every purpose a stream.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from benchmark.core import Trajectories, TrajectorySet
+from methods.blocks.training.sharing import rows, share_of
 
 # -- random numbers
 
@@ -49,8 +50,13 @@ def draw_noise(shape: Sequence[int], generators: Sequence[torch.Generator], devi
     return torch.stack([torch.randn(*shape, generator=g) for g in generators]).to(device)
 
 
-def stratified(count: int, generator: torch.Generator) -> Tensor:
-    """One uniform draw from each of `count` equal parts of (0, 1), in random order: (count,) float64."""
+def stratified(count: int, draws: torch.Generator) -> Tensor:
+    """One uniform draw from each of as many equal parts of (0, 1) as the batch is large, in random order: (count,)
+    float64."""
+    return rows(count, draws, _stratified)
+
+
+def _stratified(count: int, generator: torch.Generator) -> Tensor:
     draws = torch.rand(count, generator=generator, device=generator.device, dtype=torch.float64)
     order = torch.randperm(count, generator=generator, device=generator.device)
     return ((order + draws) / count).clamp(1e-12, 1 - 1e-12)
@@ -78,11 +84,7 @@ class ShuffledBatches:
         return self.train[self.indices(step, rank, world)]
 
     def indices(self, step: int, rank: int = 0, world: int = 1) -> list[int]:
-        if self.size % world:
-            raise ValueError(f"batch: expected a multiple of the {world} processes, got {self.size}")
-        share = self.size // world
-        start = step * self.size + rank * share
-        passes = (divmod(position, len(self.train)) for position in range(start, start + share))
+        passes = (divmod(step * self.size + i, len(self.train)) for i in share_of(self.size, rank, world))
         return [int(self._order(epoch)[place]) for epoch, place in passes]
 
     def _order(self, epoch: int) -> Tensor:

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from benchmark.core import Problem, Task, Trajectories, TrajectorySet
 from methods.blocks.training.batches import Batches, ShuffledBatches, Stream, generator
+from methods.blocks.training.sharing import share_of
 from methods.blocks.training.symmetry import Turn
 
 DENSE = 0.3  # share of the sites that a curriculum starts from
@@ -90,7 +91,8 @@ class Observations:
 
         def batch(step: int, rank: int = 0, world: int = 1) -> Observed:
             truth = shuffled(step, rank, world)
-            generators = [generator(seed, step, rank, i, Stream.TRAIN_MASK) for i in range(len(truth))]
+            places = share_of(size, rank, world)
+            generators = [generator(seed, step, 0, i, Stream.TRAIN_MASK) for i in places]
             drawn = [self.tasks[int(torch.randint(len(self.tasks), (), generator=g))] for g in generators]
             return observe_each(truth, [self.at(step, task) for task in drawn], generators)
 
@@ -158,18 +160,24 @@ class Clips:
         shuffled = ShuffledBatches(train, size, seed)
 
         def batch(step: int, rank: int = 0, world: int = 1) -> Clip:
-            return self.cut(train, shuffled.indices(step, rank, world), generator(seed, step, rank, Stream.CLIP))
+            first = self.starts(train, size, generator(seed, step, 0, Stream.CLIP))
+            share = share_of(size, rank, world)
+            return self.cut(train, shuffled.indices(step, rank, world), first[share.start : share.stop])
 
         return batch
 
     def fixed(self, valid: TrajectorySet, count: int) -> Clip:
-        return self.cut(valid, [i % len(valid) for i in range(count)], torch.Generator().manual_seed(0))
+        first = self.starts(valid, count, torch.Generator().manual_seed(0))
+        return self.cut(valid, [i % len(valid) for i in range(count)], first)
 
     def turned(self, batch: Clip, turn: Turn) -> Clip:
         return replace(batch, u=turn.field(batch.u), static=turn.static(batch.static))
 
-    def cut(self, trajectories: TrajectorySet, indices: Sequence[int], starts: torch.Generator) -> Clip:
+    def starts(self, trajectories: TrajectorySet, count: int, draws: torch.Generator) -> Tensor:
+        """The frames that `count` clips begin with, (count, 1)."""
+        return torch.randint(len(trajectories.grid.times) - self.frames + 1, (count, 1), generator=draws)
+
+    def cut(self, trajectories: TrajectorySet, indices: Sequence[int], first: Tensor) -> Clip:
         """A clip of each of the named trajectories."""
         part = trajectories[list(indices)]
-        first = torch.randint(part.u.shape[1] - self.frames + 1, (len(part), 1), generator=starts)
         return Clip(part.u[torch.arange(len(part))[:, None], first + torch.arange(self.frames)], part.static)

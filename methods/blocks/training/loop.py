@@ -1,19 +1,19 @@
 """How a network is trained: a `Stage` says on which examples, by which losses and for how long, `fit_loop` does it.
 
 A fit is one stage or several, and this is the one training loop of all learned methods. The model ends with the
-averaged weights that did best on `valid`. All that is random in step k is seeded by (seed, k, rank), and the batch of
-step k is a function of (seed, k): a fit that was killed goes on from its last checkpoint and, on a CPU, ends with the
-same bits as an undisturbed one. Started by `torchrun`, processes share each batch (DDP).
+averaged weights that did best on `valid`. All that is random in step k is seeded by (seed, k), and the batch of step k
+is a function of (seed, k): a fit that was killed goes on from its last checkpoint and, on a CPU, ends with the same
+bits as an undisturbed one. The processes of a process group share each batch (`fabric.py`, `sharing.py`): they learn
+what one process would, to rounding. The first of them alone validates and writes.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
@@ -27,10 +27,14 @@ from methods.blocks.training import checkpoint
 from methods.blocks.training.batches import Batches, Stream, ahead, derived_seed
 from methods.blocks.training.budget import Progress, Training
 from methods.blocks.training.examples import Examples
+from methods.blocks.training.fabric import make_fabric
 from methods.blocks.training.optimiser import Ema, Group, default_groups, make_optimisers, set_rate
+from methods.blocks.training.sharing import Draws, share_of, shared_layers
 from methods.blocks.training.symmetry import Symmetries
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from lightning_fabric import Fabric
 
 Losses = Callable[[nn.Module, Any, torch.Generator], Tensor]  # model, examples, draws -> of each example: (B,)
@@ -108,31 +112,10 @@ def fit_loop(
     fabric = make_fabric(run.device, settings.precision)
     with torch.random.fork_rng(devices=[fabric.device] if fabric.device.type == "cuda" else []):
         fit = _Fit(fabric, model, loss, settings, run, seed, validate, groups, start)
-        fit.resume()
-        fit.train(batches)
-        return fit.finish()
-
-
-def make_fabric(device: torch.device, precision: Any) -> Fabric:
-    """One process on `device`, or one of those that torchrun started, each with a device of its own.
-
-    A CPU computes in float32: few have fast bfloat16 products, and some that announce them fault on the first one.
-    """
-    from lightning_fabric import Fabric
-    from lightning_fabric.plugins.environments.lightning import LightningEnvironment
-
-    precision = "32-true" if device.type == "cpu" else precision
-    world = int(os.environ.get("WORLD_SIZE", 1))
-    if world > 1:
-        local = int(os.environ.get("LOCAL_WORLD_SIZE", world))
-        fabric = Fabric(
-            accelerator=device.type, strategy="ddp", devices=local, num_nodes=world // local, precision=precision
-        )
-    else:
-        devices = [device.index or 0] if device.type == "cuda" else 1
-        fabric = Fabric(accelerator=device.type, devices=devices, precision=precision, plugins=[LightningEnvironment()])
-    fabric.launch()
-    return fabric
+        with fit.shared():
+            fit.resume()
+            fit.train(batches)
+            return fit.finish()
 
 
 class _Fit:
@@ -152,6 +135,8 @@ class _Fit:
     ):
         self.fabric, self.model, self.loss, self.settings, self.run = fabric, model, loss, settings, run
         self.seed, self.validate, self.start = seed, validate, start
+        self.rank, self.world = fabric.global_rank, fabric.world_size
+        self.share = share_of(settings.batch, self.rank, self.world)
         model.to(fabric.device).train()
         self.ema = Ema(model, settings.ema, settings.ema_power)
         self.optimisers = make_optimisers(settings.optimiser, groups or default_groups(model))
@@ -165,9 +150,11 @@ class _Fit:
 
     # -- the course of a fit
 
+    def shared(self) -> AbstractContextManager[None]:
+        return shared_layers(self.model, self.share, self.settings.batch) if self.world > 1 else nullcontext()
+
     def train(self, batches: Batches) -> None:
-        rank, world = self.fabric.global_rank, self.fabric.world_size
-        stream = ahead(batches, self.progress.steps, self.fabric.device, rank, world)
+        stream = ahead(batches, self.progress.steps, self.fabric.device, self.rank, self.world)
         folder = self.run.folder if self.fabric.is_global_zero else None
         with closing(stream), checkpoint.TrainingLog(folder, self.progress.steps) as log:
             while self.fraction() < 1:
@@ -193,13 +180,16 @@ class _Fit:
         """One step stands for all: batches are alike. What is compiled cannot be counted."""
         with Flop() as flop:
             row = self.step(batch)
-        self.progress.step_flop = flop.count * self.fabric.world_size
+        total = self.fabric.all_reduce(torch.tensor(flop.count, device=self.fabric.device), reduce_op="sum")
+        self.progress.step_flop = int(cast(Tensor, total))
         return row
 
     def step(self, batch: Any) -> Tensor:
         step, draws = self.progress.steps, self.draws(Stream.STEP)
         set_rate(self.optimisers, self.settings.optimiser.rate(step, self.fraction()))
         value = self.loss(self.network, batch, draws)
+        if self.world > 1:  # so that the mean over processes is that over the batch
+            value = value * (len(self.share) * self.world / self.settings.batch)
         self.fabric.backward(value)
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.optimiser.clip)
         for stepper in self.steppers:
@@ -253,13 +243,14 @@ class _Fit:
     # -- randomness, trouble, news
 
     def draws(self, stream: Stream) -> torch.Generator:
-        """The generator of this step; the global ones, which dropout uses, are seeded alike."""
-        device = self.fabric.device
-        seed = derived_seed(self.seed, self.progress.steps, self.fabric.global_rank, stream)
+        """The generator of this step; the global ones, which dropout uses, are seeded alike, on all processes."""
+        device, step = self.fabric.device, self.progress.steps
+        seed, own = (derived_seed(self.seed, step, rank, stream) for rank in (0, self.rank))
         torch.default_generator.manual_seed(seed)
         if device.type == "cuda":
             torch.cuda.manual_seed(seed)
-        return torch.Generator(device).manual_seed(derived_seed(seed))
+        whole = torch.Generator(device).manual_seed(derived_seed(seed))
+        return whole if self.world == 1 else Draws.of(derived_seed(own), whole, self.share, self.settings.batch)
 
     def check(self, rows: Tensor) -> None:
         """Refuse losses and gradients that are not finite, and losses far above the first."""
@@ -306,10 +297,14 @@ class _Fit:
         checkpoint.save(self.run.folder, self.progress.steps, weights, state)
 
     def resume(self) -> None:
-        last = checkpoint.newest(self.run.folder) if self.run.folder is not None else None
-        if last is None:
+        """All processes from the checkpoint that the first one finds undamaged."""
+        if self.run.folder is None:
             return
-        path, weights, state = last
+        last = checkpoint.newest(self.run.folder) if self.fabric.is_global_zero else None
+        name = self.fabric.broadcast(last and last.path.name)
+        if name is None:
+            return
+        path, weights, state = last or checkpoint.load(self.run.folder / name)
         if state["identity"] != self.identity():
             raise ValueError(f"{path}: expected a fit with {self.identity()}, got {state['identity']}")
         checkpoint.load_weights(self.model, weights["model"])

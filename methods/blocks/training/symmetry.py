@@ -14,6 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from methods.blocks.training.sharing import rows as rows_of_batch
+
 
 @dataclass(frozen=True)
 class Symmetry:
@@ -83,4 +85,8 @@ def moved(field: Tensor, source: Tensor) -> Tensor:
 
 def _pick(rows: Any, count: int, draws: torch.Generator) -> Tensor:
     table = torch.tensor(rows, device=draws.device)
-    return table[torch.randint(len(table), (count,), generator=draws, device=draws.device)]
+    return table[rows_of_batch(count, draws, lambda n, g: _numbers(len(table), n, g))]
+
+
+def _numbers(high: int, count: int, generator: torch.Generator) -> Tensor:
+    return torch.randint(high, (count,), generator=generator, device=generator.device)
