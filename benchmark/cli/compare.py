@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from benchmark.published import Comparison
 
 PAPERS = ("paper",)
+WHOLE = ("--method", "--task", "--dataset", "--suite", "--include")  # what has no meaning beside it
 
 
 def add_compare(parser: argparse.ArgumentParser) -> None:
@@ -65,6 +66,9 @@ def _formats(arguments: argparse.Namespace, known: Sequence[str]) -> Sequence[st
 
     if arguments.compare not in PAPERS:
         raise UserError(f"--compare: expected {' or '.join(PAPERS)}, got {arguments.compare!r}")
+    given = [option for option in WHOLE if getattr(arguments, option.lstrip("-"), None)]
+    if given:
+        raise UserError(f"{given[0]}: --compare holds all of the paper against all records; leave it out")
     if arguments.profile not in PROFILES:
         raise UserError(f"profile: expected one of {', '.join(PROFILES)}, got {arguments.profile!r}")
     if not (arguments.results / arguments.profile).is_dir():

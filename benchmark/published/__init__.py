@@ -9,7 +9,7 @@
     verdicts                 tests -> reproduced, contradicted, undecided, not run
     own                      the paper against itself
     compare                  all of it together
-    text                     as Markdown, LaTeX, csv and JSON
+    text, tidy               as Markdown and LaTeX, as csv and JSON
 
 An ordering is a pair of methods whose errors the paper prints for the same task of the same dataset, in whichever
 tables: 30 columns with more than one, 306 pairs. Times, studies and observation rates are compared in claims.

@@ -18,10 +18,10 @@ import numpy as np
 
 from benchmark.published.claims import Relation, Side
 from benchmark.published.numbers import SECONDS, Place
-from benchmark.published.verdicts import CLOCK, Outcome
+from benchmark.published.verdicts import CLOCK, LEVEL, Outcome
 from benchmark.records.compare import Basis, difference
 from benchmark.records.record import Record
-from benchmark.scoring.paired import compare, compare_unpaired, run_logs
+from benchmark.scoring.paired import compare, compare_unpaired, least_p, run_logs
 
 Studies = Mapping[tuple[str, str], Sequence[Record]]  # (study, variant) -> records
 MEAN_OF_SAMPLES, SINCE_SCORER = "rel_l2_mean", 2
@@ -103,7 +103,8 @@ class Evidence:
             logs, means = (a, b), (mean_a, mean_b)
         test = compare if is_paired else compare_unpaired
         ratio, p = test(logs[0] + math.log(factor), logs[1])
-        return Outcome(ratio, p, float(means[0]), float(means[1]))
+        note = "too few test trajectories to tell" if is_paired and _too_few(*logs) else ""
+        return Outcome(ratio, p, float(means[0]), float(means[1]), note=note)
 
     def _ratio(self, side: Side) -> tuple[np.ndarray, float]:
         """Logarithms (seeds, runs) of an error, or of one over another of the same seeds, and the mean or its ratio."""
@@ -138,6 +139,11 @@ class Evidence:
         a, b = (float(np.median([record.cost[SECONDS] for record in records])) for records in (one, other))
         ratio = math.log(max(factor * a, 1e-12) / max(b, 1e-12))
         return Outcome(ratio, None, a, b, math.log(CLOCK), "one clock, no test")
+
+
+def _too_few(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether no outcome on so many runs (seeds, runs) could show a difference."""
+    return len(one) == len(other) == 1 and least_p(one.shape[1]) >= LEVEL
 
 
 def _study(side: Side) -> tuple[str, str]:

@@ -1,15 +1,12 @@
-"""A comparison as Markdown, LaTeX, csv and JSON: counts, claims, orderings, and where the paper contradicts itself."""
+"""A comparison to read, as Markdown and LaTeX: counts, claims, orderings, and where the paper contradicts itself."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from itertools import groupby
 
 from benchmark.published.compare import Beside, Comparison
+from benchmark.published.tidy import render_csv, render_json
 from benchmark.published.verdicts import STATES, Verdict
 
 TITLE = "The VideoPDE paper against these records, profile {}"
@@ -27,6 +24,7 @@ BESIDE = (
     "Ours, the paper's, and the difference. A number without ours has the reason as its note; what the paper leaves "
     "open about a number, and is assumed here, is a note too."
 )
+LATEX_HEAD = "% needs \\usepackage{array,booktabs,longtable}\n{\\footnotesize\\setlength{\\tabcolsep}{3pt}\n"
 Rows = list[list[str]]
 
 
@@ -48,36 +46,23 @@ def render_markdown(c: Comparison) -> str:
 
 
 def render_latex(c: Comparison) -> str:
-    """Tables that take booktabs and longtable; a claim's text wraps."""
+    """Tables that take array, booktabs and longtable; long texts wrap."""
+    claims = f"l{_wrapped(0.34)}l{_wrapped(0.12)}{_wrapped(0.07)}{_wrapped(0.2)}"
     tables = [
         ("l" + "r" * (len(STATES) + 1), f"{TITLE.format(c.profile)}. {' '.join(c.warnings)}", count_table(c)),
-        (r"lp{0.42\linewidth}lrrp{0.2\linewidth}", f"Claims. {TEST} {OWN}", claim_table(c.claims)),
+        (claims, f"Claims. {TEST} {OWN}", claim_table(c.claims)),
         ("l" + "r" * len(STATES), f"Orderings. {ORDERING}", column_table(c.orderings)),
-        *([(r"lllrrrp{0.3\linewidth}", BESIDE, number_table(c.numbers))] if c.numbers else []),
     ]
-    return "% needs \\usepackage{booktabs,longtable}\n" + "\n".join(_longtable(*table) for table in tables)
+    if c.numbers:
+        columns = f"{_wrapped(0.08)}{_wrapped(0.2)}l{_wrapped(0.13)}rr{_wrapped(0.27)}"
+        tables.append((columns, BESIDE, number_table(c.numbers)))
+    body = "\n".join(_longtable(*table) for table in tables)
+    return f"{LATEX_HEAD}{body}}}\n"
 
 
-def render_csv(c: Comparison) -> str:
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    verdicts = [_flat(v, c.profile == "paper") for v in (*c.claims, *c.orderings)]
-    writer.writerows([*verdicts, *map(_flat_number, c.numbers)])
-    return buffer.getvalue()
-
-
-def render_json(c: Comparison) -> str:
-    document = {
-        "profile": c.profile,
-        "warnings": c.warnings,
-        "counts": {kind: c.counts(kind) for kind in ("ordering", "claim")},
-        "claims": [{**asdict(v), "counts": dict(v.counts)} for v in c.claims],
-        "orderings": [asdict(v) for v in c.orderings],
-        "contradictions": [x._asdict() for x in c.contradictions],
-        "numbers": [_flat_number(number) for number in c.numbers],
-    }
-    return json.dumps(document, indent=1) + "\n"
+def _wrapped(share: float) -> str:
+    """A column of text, so much of the line wide."""
+    return f">{{\\raggedright\\arraybackslash}}p{{{share:g}\\linewidth}}"
 
 
 RENDERERS: dict[str, tuple[str, Callable[[Comparison], str]]] = {
@@ -165,44 +150,3 @@ def _tex(text: str) -> str:
     ):
         text = text.replace(mark, safe)
     return text
-
-
-COLUMNS: tuple[str, ...] = (
-    "kind", "id", "text", "state", "source", "dataset", "task", "lower", "higher", "printed", "printed_higher", "ours",
-    "ours_higher", "low", "high", "difference", "unit", "ratio", "p", "own", *STATES, "reading", "notes",
-)  # fmt: skip
-
-
-def _flat(v: Verdict, with_printed: bool) -> dict[str, object]:
-    """The paper's numbers stand beside ours only at its sizes."""
-    names = (
-        "kind",
-        "id",
-        "text",
-        "state",
-        "source",
-        "dataset",
-        "task",
-        "lower",
-        "higher",
-        "ratio",
-        "p",
-        "own",
-        "reading",
-    )
-    pairs = {name: pair for name, pair in (("printed", v.printed if with_printed else None), ("ours", v.ours)) if pair}
-    values = {
-        name: value for name, pair in pairs.items() for name, value in zip((name, f"{name}_higher"), pair, strict=True)
-    }
-    unit = {"unit": "%"} if v.kind == "ordering" else {}
-    return {**{n: getattr(v, n) for n in names}, **values, **unit, **dict(v.counts), "notes": "; ".join(v.notes)}
-
-
-def _flat_number(one: Beside) -> dict[str, object]:
-    number, place = one.number, one.number.place
-    return {
-        "kind": "number", "id": number.table, "text": str(place), "state": "" if one.ours is not None else "not run",
-        "source": number.source, "dataset": place.dataset, "task": place.task, "lower": place.method,
-        "printed": number.printed, "ours": one.ours, "low": one.low, "high": one.high, "difference": one.difference,
-        "unit": number.unit, "notes": one.note,
-    }  # fmt: skip

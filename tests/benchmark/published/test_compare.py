@@ -55,7 +55,8 @@ def test_records_that_may_not_be_compared_are_not(change, word):
 
 
 def test_few_trajectories_decide_nothing():
-    assert ordering([made("videopde", 1.0, n=4), made("shu", 2.0, n=4)]).state == "undecided"
+    verdict = ordering([made("videopde", 1.0, n=4), made("shu", 2.0, n=4)])
+    assert verdict.state == "undecided" and verdict.notes == ("too few test trajectories to tell",)
 
 
 def test_a_mean_that_points_the_other_way_decides_nothing():

@@ -8,7 +8,8 @@ import pytest
 
 from benchmark.cli import main
 from benchmark.published import compare
-from benchmark.published.text import RENDERERS, render_csv, render_json, render_latex, render_markdown
+from benchmark.published.text import RENDERERS, render_latex, render_markdown
+from benchmark.published.tidy import render_csv, render_json
 from benchmark.records.files import write_record
 from tests.benchmark.published.made import made
 from tests.benchmark.published.test_compare import everything
@@ -39,6 +40,10 @@ def test_csv_and_json_have_everything():
     document = json.loads(render_json(comparison))
     assert sum(document["counts"]["ordering"].values()) == len(document["orderings"]) == 306
     assert len(document["numbers"]) == 187 and len(document["claims"]) == 33
+    study = document["numbers"][-1]
+    assert (study["study"], study["variant"], study["setting"]) == ("frame_rate", "fps_20", "20 frames x 0.05 s")
+    steady = next(n for n in document["numbers"] if n["dataset"] == "helmholtz" and n["task"] == "inv_full")
+    assert steady["fields"] == "a" and steady["metric"] == "rel_l2" and "not stated" in steady["assumed"]
 
 
 def test_latex_is_balanced_and_escaped():
@@ -72,6 +77,7 @@ def test_command(results, capsys, tmp_path):
         (["--compare", "paper", "--format", "md,csv"], "--output"),
         (["--compare", "paper", "--profile", "huge"], "smoke, laptop, paper"),
         (["--compare", "paper", "--profile", "smoke"], "no records there"),
+        (["--compare", "paper", "--method", "fno"], "leave it out"),
     ],
 )
 def test_mistakes(results, capsys, arguments, message):
