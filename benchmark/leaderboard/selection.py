@@ -35,6 +35,11 @@ def is_own(record: Record) -> bool:
     return not record.cell.variant and not third_party(record)
 
 
+def is_other_budget(record: Record) -> bool:
+    """Whether it is a point of a curve: a method of the suite with more or fewer steps than the profile's."""
+    return record.cell.variant.rpartition("+")[2].startswith("budget_") and not third_party(record)
+
+
 def select(records: Sequence[Record], include: Collection[str] = ()) -> tuple[list[Record], list[Record]]:
     """The records that enter, variants renamed, and those left out."""
     enters = {record.cell: is_own(record) or _is_asked_for(record, set(include)) for record in records}

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -92,11 +92,12 @@ def write_predictions(path: Path, predictions: Predictions) -> None:
         np.savez_compressed(file, **arrays)
 
 
-def read_predictions(path: Path) -> Predictions:
-    """PredictionsError names the file and the remedy."""
+def read_predictions(path: Path, fields: Collection[str] = FIELDS) -> Predictions:
+    """PredictionsError names the file and the remedy. Of `samples` and `spread` only what `fields` has is read."""
     try:
         with np.load(path, allow_pickle=False) as arrays:
-            return _predictions({name: arrays[name] for name in PARTS if name in arrays})
+            wanted = [name for name in PARTS if "." not in name or name.partition(".")[0] in fields]
+            return _predictions({name: arrays[name] for name in wanted if name in arrays})
     except FileNotFoundError:
         raise
     except (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:

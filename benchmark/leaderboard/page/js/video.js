@@ -1,0 +1,74 @@
+// Videos as the page stores them (fields.py): bytes back to values, values to pixels.
+
+/** Truth, prediction, error and readings of a video, each (C, T, H, W) in one Float32Array. */
+async function readVideo(meta) {
+  const [truth, error, seen] = await Promise.all([readBytes(meta.truth), readBytes(meta.error), readBytes(meta.seen)]);
+  const size = meta.shape.reduce((product, n) => product * n, 1);
+  unfilter(truth, meta.shape);
+  unfilter(error, meta.shape);
+  const video = { meta, truth: new Float32Array(size), error: new Float32Array(size), prediction: new Float32Array(size), observed: new Float32Array(size) };
+  const plane = meta.shape[2] * meta.shape[3], frames = meta.shape[1];
+  for (let i = 0, reading = Math.ceil(size / 8); i < size; i++) {
+    const group = groupOf(meta, Math.floor(i / (plane * frames)), Math.floor(i / plane) % frames);
+    const step = (group.high - group.low) / 255;
+    video.truth[i] = group.low + truth[i] * step;
+    video.error[i] = ((error[i] - 128) * group.scale) / 127;
+    video.prediction[i] = video.truth[i] + video.error[i];
+    const isSeen = (seen[i >> 3] >> (7 - (i & 7))) & 1;
+    video.observed[i] = isSeen ? group.low + seen[reading++] * step : NaN;
+  }
+  return video;
+}
+
+/** The bounds of a channel, or of a channel at a frame where each frame is a field of its own. */
+function groupOf(meta, channel, frame) {
+  const at = (bounds) => bounds[channel][bounds[channel].length === 1 ? 0 : frame];
+  return { low: at(meta.low), high: at(meta.high), scale: at(meta.scale) };
+}
+
+/** The inverse of differences to the left and to the upper neighbour: sums down, then to the right, modulo 256. */
+function unfilter(levels, [, , height, width]) {
+  for (let start = 0; start < levels.length; start += height * width) {
+    for (let i = width; i < height * width; i++) levels[start + i] += levels[start + i - width];
+    for (let i = 0; i < height * width; i++) if (i % width) levels[start + i] += levels[start + i - 1];
+  }
+}
+
+const ONE_SIGN = 0.05; // of the range: a field that leaves zero less than this on one side has one sign
+
+/** The map and the limits of a panel at a frame: truth, observation and prediction share theirs. */
+function scaleOf(meta, channel, frame, panel) {
+  const { low, high, scale } = groupOf(meta, channel, frame);
+  if (panel === "error") return { map: "error", low: 0, high: scale };
+  const range = high - low;
+  if (low >= -ONE_SIGN * range || high <= ONE_SIGN * range) return { map: "positive", low, high };
+  const most = Math.max(-low, high);
+  return { map: "signed", low: -most, high: most };
+}
+
+/** One frame of a panel, a pixel a point; what was not seen is left clear. */
+function paint(canvas, video, panel, channel, frame) {
+  const [, frames, height, width] = video.meta.shape, start = (channel * frames + frame) * height * width;
+  const { map, low, high } = scaleOf(video.meta, channel, frame, panel), table = colours(map);
+  canvas.width = width;
+  canvas.height = height;
+  const context = canvas.getContext("2d"), image = context.createImageData(width, height);
+  const answered = video.meta.answered[frame] || panel === "truth" || panel === "observed";
+  for (let i = 0; i < height * width; i++) {
+    const value = panel === "error" ? Math.abs(video.error[start + i]) : video[panel][start + i];
+    if (Number.isNaN(value) || !answered) continue;
+    const level = high > low ? Math.round(Math.min(1, Math.max(0, (value - low) / (high - low))) * 255) : 0;
+    for (let k = 0; k < 3; k++) image.data[4 * i + k] = table[3 * level + k];
+    image.data[4 * i + 3] = 255;
+  }
+  context.putImageData(image, 0, 0);
+}
+
+/** The colours of a map from left to right. */
+function paintBar(canvas, map) {
+  const table = colours(map), context = canvas.getContext("2d"), image = context.createImageData(256, 1);
+  canvas.width = 256;
+  canvas.height = 1;
+  for (let i = 0; i < 256; i++) image.data.set([table[3 * i], table[3 * i + 1], table[3 * i + 2], 255], 4 * i);
+  context.putImageData(image, 0, 0);
+}

@@ -1,0 +1,100 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from benchmark.leaderboard.page import videos
+from benchmark.leaderboard.page.chunks import Chunks
+from benchmark.leaderboard.page.videos import add_videos
+from benchmark.records.predictions import predictions_path, write_predictions
+from tests.benchmark.leaderboard.page.reading import chunk_of, unfiltered
+from tests.benchmark.leaderboard.synthetic import done
+from tests.benchmark.records.test_predictions import CELL, some
+
+ROOM = 10**7
+
+
+def stored(tmp_path, method="fno", key="key", **changes):
+    """A record, and its predictions under `key`."""
+    cell = replace(CELL, method=method)
+    write_predictions(predictions_path(tmp_path, cell), some(cell=cell, key="key", **changes))
+    return replace(done(cell, [1.0, 2.0]), key=key)
+
+
+def page_of(chunks):
+    return "".join(f'id="c{i}">{text}</script>' for i, text in enumerate(chunks.texts))
+
+
+def test_a_video_comes_back(tmp_path):
+    chunks, exact = Chunks(), some()
+    shown, reasons = add_videos([stored(tmp_path)], tmp_path, chunks, ROOM)
+    assert not reasons and [video["trajectory"] for video in shown[0]] == [0, 1]
+    video, page = shown[0][1], page_of(chunks)
+    low, high, scale = (np.array(video[name]).reshape(2, 1, 1, 1) for name in ("low", "high", "scale"))
+    truth = low + unfiltered(chunk_of(page, video["truth"]), video["shape"]) * (high - low) / 255
+    error = (unfiltered(chunk_of(page, video["error"]), video["shape"]).astype(int) - 128) * scale / 127
+    assert (np.abs(truth - np.moveaxis(exact.truth[1], -1, 0)) <= 0.51 * (high - low) / 255).all()
+    wanted = np.moveaxis(exact.prediction[1] - exact.truth[1], -1, 0)
+    assert (np.abs(error - wanted) <= 0.51 * scale / 127 + 1e-4 * np.abs(wanted)).all()
+
+
+def test_readings_follow_the_mask(tmp_path):
+    chunks, exact = Chunks(), some()
+    shown, _ = add_videos([stored(tmp_path)], tmp_path, chunks, ROOM)
+    content = np.frombuffer(chunk_of(page_of(chunks), shown[0][0]["seen"]), dtype=np.uint8)
+    size = int(np.prod(shown[0][0]["shape"]))
+    mask = np.unpackbits(content[: -(-size // 8)], count=size).astype(bool).reshape(shown[0][0]["shape"])
+    assert (mask == np.moveaxis(exact.mask[0], -1, 0)).all() and len(content) == -(-size // 8) + mask.sum()
+
+
+def test_methods_that_were_asked_the_same_share_truth_and_readings(tmp_path):
+    chunks = Chunks()
+    records = [stored(tmp_path), stored(tmp_path, "shu", prediction=some().truth ** 2)]
+    shown, _ = add_videos(records, tmp_path, chunks, ROOM)
+    one, other = shown[0][0], shown[1][0]
+    assert (one["truth"], one["seen"]) == (other["truth"], other["seen"]) and one["error"] != other["error"]
+
+
+def test_predictions_of_another_run_are_not_shown(tmp_path):
+    shown, reasons = add_videos([stored(tmp_path, key="new")], tmp_path, Chunks(), ROOM)
+    assert not shown and "of another run than the record" in reasons[0]
+
+
+def test_without_a_runs_folder_there_is_nothing(tmp_path):
+    record = done(CELL, [1.0])
+    assert add_videos([record], None, Chunks(), ROOM) == ({}, {})
+    assert add_videos([record], tmp_path / "nowhere", Chunks(), ROOM) == ({}, {})
+
+
+def test_frames_that_are_not_predicted_have_no_error(tmp_path):
+    shown, _ = add_videos([stored(tmp_path, frames=(2,), prediction=some().truth + 1e9)], tmp_path, Chunks(), ROOM)
+    assert shown[0][0]["answered"] == [False, False, True]
+
+
+def test_the_fields_of_a_steady_problem_have_scales_of_their_own(tmp_path):
+    exact = some(frame_names=("a", "b", "c"))
+    shown, _ = add_videos([stored(tmp_path, frame_names=("a", "b", "c"))], tmp_path, Chunks(), ROOM)
+    assert np.array(shown[0][0]["high"]).shape == (2, 3)
+    assert shown[0][0]["high"][1][2] == pytest.approx(exact.truth[0, 2, ..., 1].max(), rel=1e-4)
+
+
+def test_a_smaller_room_has_fewer_trajectories_then_smaller_videos_then_fewer_cells(tmp_path, monkeypatch):
+    monkeypatch.setattr(videos, "SIZES", (videos.Size(20, 64), videos.Size(2, 2)))
+    records = [stored(tmp_path), stored(tmp_path, "shu", prediction=some().truth ** 2)]
+
+    def shape(room):
+        chunks = Chunks()
+        shown, reasons = add_videos(records, tmp_path, chunks, room)
+        assert chunks.size <= room
+        return [(len(own), own[0]["shape"][1:]) for own in shown.values()], reasons
+
+    size = {count: videos._size(v for own in _all(records, tmp_path) for v in own[:count]) for count in (1, 2)}
+    assert shape(size[2])[0] == [(2, (3, 8, 6))] * 2
+    assert shape(size[1])[0] == [(1, (3, 8, 6))] * 2
+    assert shape(size[1] - 1)[0] == [(1, (2, 2, 1))] * 2
+    found, reasons = shape(videos._size(_all(records, tmp_path, videos.SIZES[1])[0][:1]))
+    assert len(found) == 1 and "too large" in reasons[1]
+
+
+def _all(records, runs, size=videos.SIZES[0]):
+    return [videos._read(path, "key", size, 4) for path in videos._paths(records, runs).values()]
