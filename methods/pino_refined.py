@@ -14,7 +14,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
-from benchmark.core import Dataset, Memory, Method, Prediction, Problem, Run, Task, TrajectorySet, Work
+from benchmark.core import Dataset, Memory, Method, Prediction, Problem, Run, Task, TrajectorySet
 from methods import pino
 from methods.blocks.regression import relative_error
 from methods.blocks.residual import refine_in_chunks
@@ -94,13 +94,6 @@ class PINORefined(Method):
 
     def memory(self, task: Task, tasks: Sequence[Task], dataset: Dataset, videos: int) -> Memory:
         return self.pino.memory(task, tasks, dataset, videos)
-
-    def fit_work(self, tasks: Sequence[Task], dataset: Dataset) -> Work:
-        return self.pino.fit_work(tasks, dataset)
-
-    def prediction_work(self, task: Task, tasks: Sequence[Task], dataset: Dataset, frames: int) -> Work:
-        """Without the refinement, whose residuals take less than the network."""
-        return self.pino.prediction_work(task, tasks, dataset, frames)
 
     def cost(self) -> dict[str, float]:
         return self.pino.cost()
