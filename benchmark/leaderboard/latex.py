@@ -100,7 +100,7 @@ def _header(columns: Sequence[Column], shown: Names) -> list[str]:
     names, rules, start = [""], [], 2
     for dataset, group in groupby(columns, key=lambda column: column.dataset):
         width = len(list(group))
-        names.append(rf"\multicolumn{{{width}}}{{c}}{{{_escape(display(dataset, shown))}}}")
+        names.append(rf"\multicolumn{{{width}}}{{c}}{{{_heading(display(dataset, shown), width)}}}")
         rules.append(rf"\cmidrule(lr){{{start}-{start + width - 1}}}")
         start += width
     return [
@@ -108,6 +108,11 @@ def _header(columns: Sequence[Column], shown: Names) -> list[str]:
         " ".join(rules),
         _row(["method", *(_escape(display(column.task, shown)) for column in columns)]),
     ]
+
+
+def _heading(dataset: str, width: int) -> str:
+    """Over a single column a name takes several lines."""
+    return _stacked(dataset.replace("-", "- ")) if width == 1 else _escape(dataset)
 
 
 def _place(shown: Shown, intervals: bool) -> str:

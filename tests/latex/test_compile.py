@@ -35,9 +35,10 @@ def results(tmp_path_factory):
     return store.results
 
 
-@pytest.mark.parametrize(
-    "shape", [Shape(), Shape(intervals=True), Shape(names="id")], ids=["plain", "intervals", "ids"]
-)
+SHAPES = {"plain": Shape(), "intervals": Shape(intervals=True), "ids": Shape(names="id")}
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
 def test_tables_compile_and_fit_the_page(results, tmp_path, shape):
     assert shutil.which("pdflatex"), "apt-get install texlive-latex-base texlive-latex-recommended"
     (tmp_path / "page.tex").write_text(PAGE)

@@ -132,7 +132,7 @@ def test_digits(value, digits, text):
 
 def test_latex_has_display_names_and_intervals_on_request(store):
     plain = render(board(store, tasks=("cont_1",), datasets=("kolmogorov",)), "latex")
-    assert r"\multicolumn{1}{c}{Kolmogorov flow}" in plain and r"method & 1 \% \\" in plain
+    assert r"\multicolumn{1}{c}{\shortstack[r]{Kolmogorov \\ flow}}" in plain and r"method & 1 \% \\" in plain
     assert r"VideoPDE & \textbf{2.00} \\" in plain
     full = render(board(store, tasks=("cont_1",), intervals=True, names="id", measure=Measure(digits=2)), "latex")
     assert r"videopde & \textbf{2.0} {\scriptsize [1.8, 2.2]}" in full and r"{navier\_stokes}" in full
