@@ -96,6 +96,14 @@ def test_a_table_in_a_document(results, shown, fault):
     )
 
 
+def test_a_table_with_methods_across(results):
+    rows = "| rel_l2 % | fno | kriging |\n| --- | --: | --: |\n| navier_stokes cont_1 | 2.30 | 7.42 |\n"
+    (results.parent / "README.md").write_text(f"<!-- table -->\n{rows}<!-- end of table -->\n")
+    assert [text for _, text in faults(results)] == [
+        "fno navier_stokes cont_1: the table says 2.30, the record 2.201 %"
+    ]
+
+
 def test_a_number_without_a_record(results):
     (results.parent / "README.md").write_text(DOCUMENT.format("7.42").replace("missing", "1.00"))
     assert [text for _, text in faults(results)] == [
