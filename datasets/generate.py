@@ -23,7 +23,7 @@ import numpy as np
 import torch
 
 from benchmark.core import Dataset, Split
-from datasets.layout import number, recipe, split_path, stored_array
+from datasets.layout import number, recipe, split_path, stored_array, understood
 from datasets.store import open_checked, open_split
 from datasets.writer import SplitWriter, explain_os_error, journal_path
 
@@ -52,7 +52,7 @@ def is_stored(dataset: Dataset, split: Split, root: Path) -> bool:
     path, layout = split_path(dataset, split, root), dataset.layout(split)
     if not path.exists():
         return False
-    with open_checked(path) as file:
+    with open_checked(path) as file, understood(path):
         if file.attrs["source"] == "generated":
             frames, runs = len(stored_array(file, "dimensions/time")), number(file, "n_trajectories")
             return frames >= layout.frames and runs >= layout.runs

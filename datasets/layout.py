@@ -11,6 +11,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,9 @@ import numpy as np
 from benchmark.core import Dataset, Grid, Split
 from benchmark.errors import FileError
 
+UNREADABLE = (
+    OSError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError, MemoryError,
+)  # fmt: skip
 COUNTS = ("train", "valid", "test", "long_frames")
 
 
@@ -138,6 +143,18 @@ def stored_array(file: h5py.File, name: str) -> h5py.Dataset:
         raise DataError(f"{file.filename}: {name}: expected an array; generate, import or download the file again")
     refuse_elsewhere(file, name, found)
     return found
+
+
+@contextmanager
+def understood(path: Path) -> Iterator[None]:
+    """What h5py, or we, raise of a file that is damaged or made to mislead, in words."""
+    try:
+        yield
+    except DataError:
+        raise
+    except UNREADABLE as error:
+        remedy = "remove it and generate or import it again"
+        raise DataError(f"{path}: cannot be understood ({type(error).__name__}: {error}); {remedy}") from error
 
 
 def refuse_elsewhere(file: h5py.File, name: str, found: h5py.Dataset) -> None:

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from benchmark.core import Dataset, Grid, Split, Trajectories
 from benchmark.core.equation import Equation
-from datasets.layout import DataError, Field, locate_fields, number, recipe, split_path, stored_array
+from datasets.layout import DataError, Field, locate_fields, number, recipe, split_path, stored_array, understood
 from datasets.writer import fingerprint
 
 
@@ -29,7 +29,7 @@ class StoredTrajectories:
     def __init__(self, path: Path, grid: Grid, equation: Equation, runs: int, clips: int, stride: int, count: int):
         self.path, self.grid, self.equation = path, grid, equation
         self.clips, self.stride, self.count = clips, stride, count  # clips of a run, frames between them, clips in all
-        with open_checked(path) as file:
+        with open_checked(path) as file, understood(path):
             self.fields: dict[str, Field] = locate_fields(file, path)
             self.source = str(file.attrs["source"])
             digests = [bytes(d).hex() for d in stored_array(file, "digests")[:runs]]
@@ -104,6 +104,11 @@ def open_checked(path: Path) -> h5py.File:
     except OSError as error:
         remedy = "remove it and generate or import it again"
         raise DataError(f"{path}: not a readable HDF5 file ({error}); {remedy}") from error
+    with understood(path):
+        return _with_attributes(file, path)
+
+
+def _with_attributes(file: h5py.File, path: Path) -> h5py.File:
     missing = [key for key in ("recipe", "source", "fingerprint") if key not in file.attrs]
     if missing or "digests" not in file:
         file.close()
@@ -121,12 +126,14 @@ def open_split(dataset: Dataset, split: Split, root: Path, *, frames: int | None
     """
     path, layout = split_path(dataset, split, root), dataset.layout(split)
     frames = frames or dataset.sizes.frames
-    with open_checked(path) as file:
+    with open_checked(path) as file, understood(path):
         source, stored = str(file.attrs["source"]), number(file, "n_trajectories")
         kept, made_by = len(stored_array(file, "dimensions/time")), json.loads(str(file.attrs["recipe"]))
         if source == "generated" and made_by != json.loads(json.dumps(recipe(dataset))):
             raise DataError(f"{path}: made by another recipe; remove it and run `data generate` again")
         times = tuple(float(t) for t in stored_array(file, "dimensions/time")[:frames])
+    if stored < 1 or kept < 1:
+        raise DataError(f"{path}: holds {stored} runs of {kept} frames; remove it and generate or import it again")
     official = source != "generated"
     if official and frames == dataset.sizes.frames:
         frames = min(frames, kept)

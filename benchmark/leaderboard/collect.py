@@ -7,6 +7,7 @@ from pathlib import Path
 
 from benchmark.records.files import read_record, record_paths
 from benchmark.records.record import Record, RecordError
+from benchmark.records.strict import visible
 
 
 def read_records(results: Path, profile: str) -> tuple[list[Record], list[str]]:
@@ -16,5 +17,5 @@ def read_records(results: Path, profile: str) -> tuple[list[Record], list[str]]:
         try:
             records.append(read_record(path))
         except (RecordError, OSError) as error:
-            problems.append(str(error).replace(f"{results}/", ""))
+            problems.append(visible(str(error).replace(f"{results}/", "")))
     return sorted(records, key=lambda record: astuple(record.cell)), problems

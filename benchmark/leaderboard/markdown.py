@@ -82,7 +82,8 @@ def bullets(lines: Sequence[str]) -> str:
 
 
 def escape(line: str) -> str:
-    return _SPECIAL.sub(r"\\\1", line)
+    """Text as it is, on one line."""
+    return _SPECIAL.sub(r"\\\1", " ".join(line.splitlines()))
 
 
 def _one_line(note: str, limit: int = 200) -> str:

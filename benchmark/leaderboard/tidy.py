@@ -127,9 +127,10 @@ def _place(column: Column, method: str) -> str:
 
 
 def _csv(fields: Iterable[Any]) -> str:
+    """One line. The writer quotes what has a character of its line end in it, so that end must be both of them."""
     buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="").writerow(fields)
-    return buffer.getvalue()
+    csv.writer(buffer, lineterminator="\r\n").writerow(fields)
+    return buffer.getvalue().removesuffix("\r\n")
 
 
 def render_json(board: Leaderboard) -> str:

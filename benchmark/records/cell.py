@@ -45,11 +45,18 @@ class Cell:
 
     @classmethod
     def from_path(cls, path: Path) -> Self | None:
-        """The inverse of `path`; None for a file of another form."""
+        """The inverse of `path`; None for a file of another form, or of no cell's name."""
         if len(path.parts) < 4 or not (match := FILE.fullmatch(path.name)):
             return None
         profile, dataset, task = path.parts[-4:-1]
-        return cls(match["method"], task, dataset, profile, int(match["seed"]), match["variant"] or "")
+        cell = cls(match["method"], task, dataset, profile, int(match["seed"]), match["variant"] or "")
+        return cell if cell.is_named else None
+
+    @property
+    def is_named(self) -> bool:
+        """Whether these can be the names of a cell, and of its file."""
+        names = (self.method, self.task, self.dataset, self.profile)
+        return all(map(NAME.fullmatch, names)) and (not self.variant or VARIANT.fullmatch(self.variant) is not None)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; a variant only where there is one."""
@@ -59,8 +66,7 @@ class Cell:
     def from_json(cls, raw: Mapping[str, Any]) -> Self:
         """The inverse of `to_json`; ValueError for what could not be the name of a cell, or of its file."""
         cell = cls(**{**raw, "seed": int(raw["seed"])})
-        names = (cell.method, cell.task, cell.dataset, cell.profile)
-        if not all(map(NAME.fullmatch, names)) or (cell.variant and not VARIANT.fullmatch(cell.variant)):
+        if not cell.is_named:
             raise ValueError(f"no cell has these names: {cell}")
         return cell
 

@@ -110,7 +110,9 @@ def _new_part(path: Path) -> tuple[Path, int]:
 def _parse(path: Path) -> Any:
     try:
         return read_json(path)
-    except ValueError as error:
+    except FileNotFoundError:
+        raise
+    except (ValueError, OSError) as error:
         raise RecordError(f"not a record ({type(error).__name__}: {error}); move it away or {AGAIN}") from error
 
 

@@ -10,6 +10,7 @@ the record says which record they belong to. The file is numpy's own and holds a
 from __future__ import annotations
 
 import json
+import math
 import zipfile
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -21,9 +22,11 @@ import numpy as np
 from benchmark.errors import UserError
 from benchmark.records.cell import Cell
 from benchmark.records.files import replacing
+from benchmark.records.strict import checked, parse_json
 
 ENDING = ".predictions.npz"
 STEPS = 2**16 - 1
+BYTES = 1 << 32  # of a file, unpacked
 SAMPLES = 4  # of a method that samples: as many are kept at most
 FIELDS = ("truth", "prediction", "samples", "spread")
 PARTS = ("meta", "seen", "observed", *(f"{name}.{part}" for name in FIELDS for part in ("levels", "low", "high")))
@@ -95,19 +98,30 @@ def write_predictions(path: Path, predictions: Predictions) -> None:
 def read_predictions(path: Path, fields: Collection[str] = FIELDS) -> Predictions:
     """PredictionsError names the file and the remedy. Of `samples` and `spread` only what `fields` has is read."""
     try:
+        _check_size(path)
         with np.load(path, allow_pickle=False) as arrays:
             wanted = [name for name in PARTS if "." not in name or name.partition(".")[0] in fields]
             return _predictions({name: arrays[name] for name in wanted if name in arrays})
     except FileNotFoundError:
         raise
-    except (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+    except Exception as error:  # a damaged archive makes zipfile, zlib, numpy and us raise whatever they can
         reason = f"{type(error).__name__}: {error}"
         raise PredictionsError(f"{path}: no predictions ({reason}); run the cell again with --overwrite") from error
 
 
+def _check_size(path: Path) -> None:
+    """A small archive can stand for more bytes than any machine has."""
+    with zipfile.ZipFile(path) as archive:
+        size = sum(part.file_size for part in archive.infolist())
+    if size > BYTES:
+        raise ValueError(f"{size} bytes unpacked, more than {BYTES}")
+
+
 def _predictions(arrays: dict[str, np.ndarray]) -> Predictions:
-    meta = json.loads(arrays["meta"].tobytes())
-    shape = tuple(meta.pop("shape"))
+    meta = checked(parse_json(arrays["meta"].tobytes().decode()))
+    shape = tuple(int(n) for n in meta.pop("shape"))
+    if len(shape) != 5 or min(shape) < 1 or math.prod(shape) > 8 * len(arrays["seen"]):
+        raise ValueError(f"expected a mask of shape {shape}, got one of {8 * len(arrays['seen'])} values")
     mask = np.unpackbits(arrays["seen"], count=int(np.prod(shape))).astype(bool).reshape(shape)
     values = np.zeros(shape, dtype=np.float32)
     values[mask] = arrays["observed"]

@@ -15,7 +15,7 @@ from benchmark.errors import FileError
 from benchmark.records.cell import Cell
 from benchmark.records.compare import Basis
 from benchmark.records.migrate import SCHEMA, upgrade
-from benchmark.records.strict import checked, finite
+from benchmark.records.strict import checked, finite, visible
 
 SCORER_VERSION = 2  # raise it when a metric's definition or value changes
 STATES = ("done", "failed", "timeout", "oom", "unsupported")  # stored; "stale" and "missing" are found by comparing
@@ -131,7 +131,7 @@ class Record:
     @property
     def source(self) -> str:
         """Where the test data comes from: generated or official."""
-        return str(self.provenance.get("data_source") or "unknown")
+        return " ".join(str(self.provenance.get("data_source") or "unknown").split())
 
     @property
     def groups(self) -> tuple[int, ...] | None:
@@ -178,7 +178,7 @@ class Record:
         """The inverse of `to_json`, also for older schemas. Raises RecordError."""
         _check_head(raw)
         try:
-            record = _record(upgrade(raw))
+            record = _record(upgrade({n: part if n == "metrics" else visible(part) for n, part in raw.items()}))
             if record.state == "done" and not (HEADLINE in record.metrics and record.headline.is_finite):
                 raise RecordError(f"done, but without a finite {HEADLINE} (mean, low, high, values); {AGAIN}")
             count, groups = record.basis.trajectories, record.groups  # what tables compare by must be there in its form

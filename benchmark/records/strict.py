@@ -7,17 +7,24 @@ from __future__ import annotations
 
 import json
 import math
+import re
+import stat
 from pathlib import Path
 from typing import Any, NoReturn
 
 DEPTH = 32  # of nesting
 BYTES = 1 << 26  # of a file
+# Control characters but tab and newline, marks that turn the writing round, and halves of characters.
+UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def read_json(path: Path) -> Any:
     """The content of a file; ValueError says what is wrong with it."""
-    if (size := path.stat().st_size) > BYTES:
-        raise ValueError(f"{size} bytes, more than {BYTES}")
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):  # a pipe would keep its reader waiting
+        raise ValueError("no plain file")
+    if status.st_size > BYTES:
+        raise ValueError(f"{status.st_size} bytes, more than {BYTES}")
     return parse_json(path.read_text(encoding="utf-8"))
 
 
@@ -38,6 +45,15 @@ def checked(value: Any, depth: int = DEPTH) -> Any:
         for part in value.values() if isinstance(value, dict) else value:
             checked(part, depth - 1)
     return value
+
+
+def visible(value: Any) -> Any:
+    """Text that a terminal or an editor shows as it is: what steers them, or turns the writing round, is replaced."""
+    if isinstance(value, str):
+        return UNSEEN.sub("\N{REPLACEMENT CHARACTER}", value)
+    if isinstance(value, dict):
+        return {visible(name): visible(part) for name, part in value.items()}
+    return [visible(part) for part in value] if isinstance(value, list) else value
 
 
 def finite(*values: Any) -> bool:

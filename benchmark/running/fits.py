@@ -32,6 +32,7 @@ from benchmark.core import Method, Run, TrajectorySet
 from benchmark.errors import FileError
 from benchmark.planning.resolve import FIT, Resolved
 from benchmark.records.files import replacing, write_json
+from benchmark.records.strict import checked, read_json
 from benchmark.running import locks
 from benchmark.running.meter import Meter
 from benchmark.running.provenance import now
@@ -120,10 +121,10 @@ class _Elapsed:
 
 def read_fit(folder: Path) -> Fit | None:
     """A whole fit, or None."""
-    values = _read(folder / FIT)
-    if not values:
+    try:
+        return replace(Fit(**{k: v for k, v in _read(folder / FIT).items() if k != "identity"}), cached=True)
+    except TypeError:  # no notes, or of another form
         return None
-    return replace(Fit(**{k: v for k, v in values.items() if k != "identity"}), cached=True)
 
 
 def discard(folder: Path) -> None:
@@ -136,11 +137,16 @@ def discard(folder: Path) -> None:
 
 
 def _begun(folder: Path) -> str:
-    return _read(folder / "begun.json").get("created", "")
+    return str(_read(folder / "begun.json").get("created", ""))
 
 
 def _read(path: Path) -> dict[str, Any]:
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    """The notes of a fit; none where they are damaged, so that the fit is made again."""
+    try:
+        notes = checked(read_json(path))
+    except (OSError, ValueError):
+        return {}
+    return notes if isinstance(notes, dict) else {}
 
 
 def _save(folder: Path, state: dict[str, Tensor]) -> None:

@@ -31,7 +31,8 @@ class SeedPart:
     def blocks(self, start: int, stop: int, frames: slice) -> Iterator[Block]:
         for i, j in block_ranges(start, stop, int(np.prod(self.shape[1:]))):
             with readable(self.path):
-                runs = np.load(self.path, mmap_mode="r")[i:j, frames]  # mapped anew, so that pages read are given back
+                # mapped anew, so that pages read are given back
+                runs = np.load(self.path, mmap_mode="r", allow_pickle=False)[i:j, frames]
                 u = np.array(runs, dtype=np.float32)
             del runs
             yield i, u, None
@@ -40,7 +41,7 @@ class SeedPart:
 def open_shu(dataset: Dataset, source: Path) -> OfficialSet:
     path = _find(source)
     with readable(path):
-        array = np.load(path, mmap_mode="r")
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
         if not isinstance(array, np.ndarray):
             raise DataError(f"{path}: expected an .npy array (seed, time, x, y), found an archive (the companion with "
                             "sparse sensors?); give kf_2d_re1000_256_40seed.npy")  # fmt: skip

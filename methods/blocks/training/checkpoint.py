@@ -114,13 +114,14 @@ def newest(folder: Path) -> Checkpoint | None:
 def load(path: Path) -> Checkpoint:
     try:
         digests = json.loads((path / DIGESTS).read_text(encoding="utf-8"))
-        wrong = [name for name, digest in digests.items() if _digest(path / name) != digest]
+        names = {file.name for file in path.iterdir()} - {DIGESTS}
+        wrong = sorted(names ^ digests.keys()) or [name for name in names if _digest(path / name) != digests[name]]
         if wrong:
             raise ValueError(f"{', '.join(wrong)} has changed on disk")
         weights = {file.stem: load_file(file) for file in path.glob("*.safetensors")}
         values = json.loads((path / f"{STATE}.json").read_text(encoding="utf-8"))
         return Checkpoint(path, weights, unpack(values, weights.pop(STATE)))
-    except (OSError, SafetensorError, ValueError, KeyError, AttributeError) as error:
+    except (OSError, SafetensorError, ValueError, LookupError, AttributeError, TypeError, RecursionError) as error:
         raise FileError(f"{path}: cannot be read ({error}); remove it to start from the beginning") from error
 
 
