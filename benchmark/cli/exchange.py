@@ -38,8 +38,8 @@ def with_merged(arguments: argparse.Namespace, execute: Callable[[argparse.Names
         link(merged, Path(temporary))
         arguments.results, arguments.merge = Path(temporary), None
         code = execute(arguments)
-    taken = ", ".join(f"{count} of {folder}" for folder, count in merged.counts.items())
-    print(f"records merged: {taken}; {len(merged.refused)} refused", file=sys.stderr)
+    taken = ", ".join(f"{count} from {folder}" for folder, count in merged.counts.items())
+    print(f"records taken, each cell once: {taken}; {len(merged.refused)} refused", file=sys.stderr)
     for refusal in merged.refused:
         print(f"refused: {refusal}", file=sys.stderr)
     return 1 if merged.refused else code

@@ -197,11 +197,11 @@ def test_what_must_be_said_first():
     assert not any("no evidence" in text for text in paper) and any("generated" in text for text in paper)
 
 
-def test_a_thousand_records_of_other_methods_cost_little():
-    records = everything() + [made("mean", 90.0, seed=s) for s in range(2000)]
+def test_a_table_of_all_cells_is_compared_at_once():
+    records = everything()
     start = time.process_time()
     compare(records, "laptop")
-    assert time.process_time() - start < 3
+    assert time.process_time() - start < 2
 
 
 def test_torch_is_not_needed():
