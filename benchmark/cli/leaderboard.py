@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from benchmark.cli.arguments import add_profile, add_verb, names
 from benchmark.cli.compare import add_compare, show_comparison
 from benchmark.cli.exchange import add_merge, with_merged
-from benchmark.cli.exchange import add_merge, with_merged
 from benchmark.cli.shape import add_shape, shape_of, study_of
 from benchmark.errors import UserError
 from benchmark.records.files import write_text
@@ -47,7 +46,6 @@ def add(verbs: argparse._SubParsersAction) -> None:
     add_shape(parser)
     add_compare(parser)
     add_merge(parser)
-    add_merge(parser)
     parser.add_argument(
         "--include",
         action="append",
@@ -63,8 +61,6 @@ def execute(arguments: argparse.Namespace) -> int:
     from benchmark.leaderboard import write_leaderboard
     from benchmark.planning.registry import near
 
-    if arguments.merge:
-        return with_merged(arguments, execute)
     if arguments.merge:
         return with_merged(arguments, execute)
     if arguments.json:
