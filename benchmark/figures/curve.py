@@ -20,11 +20,13 @@ from benchmark.figures.style import (
     SMALL,
     TWO_COLUMNS,
     Look,
+    heading,
     looks,
     save,
     styled,
 )
 from benchmark.leaderboard.curve import Curve, Line, Point
+from benchmark.leaderboard.display import display
 from benchmark.leaderboard.entries import Entry
 from benchmark.leaderboard.text import number
 
@@ -71,7 +73,8 @@ def make(curve: Curve) -> Figure:
         _draw_levels(axes, curve.references, limits)
         _scale(axes, panel, limits)
     grid[0][0].set_ylabel("relative $\\ell_2$ error (%)")
-    grid[0][0].set_title(f"{curve.dataset} {curve.task}, profile {curve.profile}", loc="left", color=GREY)
+    what = heading(curve.dataset, curve.task, curve.profile)
+    grid[0][0].set_title(what, loc="left", color=GREY, fontsize=SMALL)
     _name_levels(grid[0][-1], curve.references, limits)
     _legend(figure, curve, look)
     return figure
@@ -165,10 +168,10 @@ def _name_levels(axes: Axes, references: Sequence[Entry], limits: tuple[float, f
     wanted = [min(max(log(max(mean, 1e-30) / low) / log(high / low), 0.0), 1.0) for mean, _ in named]
     for (mean, name), height in zip(named, spread(wanted, LINE), strict=True):
         beyond = " ↓" if mean < low else " ↑" if mean > high else ""
+        text, place = f"{display(name)} {number(mean)}{beyond}", (1.02, height)
         axes.annotate(
-            f"{name} {number(mean)}{beyond}", (1.02, height), xycoords="axes fraction", va="center", fontsize=SMALL,
-            color=GREY, annotation_clip=False,
-        )  # fmt: skip
+            text, place, xycoords="axes fraction", va="center", fontsize=SMALL, color=GREY, annotation_clip=False
+        )
 
 
 def spread(heights: Sequence[float], gap: float) -> list[float]:
@@ -196,7 +199,7 @@ def _legend(figure: Figure, curve: Curve, look: dict[str, Look]) -> None:
 
     handles = [
         Line2D([], [], color=look[line.method].colour, marker=look[line.method].marker, markerfacecolor="white",
-               label=f"{line.method}{' (per trajectory)' * line.per_trajectory}")
+               label=f"{display(line.method)}{' (per trajectory)' * line.per_trajectory}")
         for line in curve.lines
     ]  # fmt: skip
     if any(point.budget == 1 for line in curve.lines for point, _ in shown(line, "seconds")):

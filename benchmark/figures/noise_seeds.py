@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 FRAMES = 2  # shown unless asked otherwise
 SQUARES, SIDE = 2, 1 / 4  # marked in each row, and their side as a share of the panel's
-EDGE, GAP, HEAD, LINE, BELOW, BAR = 0.05, 0.06, 0.34, 0.15, 0.38, 0.06  # inches
+EDGE, GAP, HEAD, LINE, BELOW, BAR = 0.05, 0.06, 0.34, 0.15, 0.3, 0.06  # inches
 
 
 @styled()

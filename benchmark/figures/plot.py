@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,10 +53,16 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Drawn:
-    figure: Figure
+    """A figure with its name; picture and film are made when they are asked for."""
+
+    make: Callable[[], Figure]
     name: str  # of its files
     notes: tuple[str, ...] = ()
-    film: Callable[[], Any] | None = None  # makes it
+    film: Callable[[], Any] | None = None
+
+    @cached_property
+    def figure(self) -> Figure:
+        return self.make()
 
     def save(self, folder: Path, formats: Sequence[str] = PICTURES) -> list[Path]:
         from benchmark.figures.animation import save_film
@@ -67,7 +74,7 @@ class Drawn:
         if films and self.film is None:
             raise UserError(f"--format {films[0]}: only `--figure errors` moves; choose {' or '.join(PICTURES)}")
         made = [save_film(self.film(), stem, kind) for kind in films if self.film]
-        return [*save(self.figure, stem, pictures), *made]
+        return [*(save(self.figure, stem, pictures) if pictures else ()), *made]
 
 
 @dataclass(frozen=True)
@@ -105,15 +112,13 @@ def _name(wanted: Wanted, *more: Any) -> str:
 
 def _errors(wanted: Wanted) -> Drawn:
     from benchmark.figures.animation import film
-    from benchmark.figures.error_maps import MOST, error_maps
+    from benchmark.figures.error_maps import error_maps
 
     shown, notes = predictions_of(wanted.methods, wanted.place, wanted.seeds[0], wanted.trajectory)
-    options = (wanted.channel, wanted.log_errors)
-    fits = None if wanted.frames and len(wanted.frames) > MOST else wanted.frames  # a film may have more than a page
-    figure = error_maps(shown, wanted.trajectory, fits, *options)
-    moving = film
-    return Drawn(figure, _name(wanted, wanted.trajectory), tuple(notes),
-                 lambda: moving(shown, wanted.trajectory, wanted.frames, *options))  # fmt: skip
+    options: Any = (shown, wanted.trajectory, wanted.frames, wanted.channel, wanted.log_errors)
+    return Drawn(
+        lambda: error_maps(*options), _name(wanted, wanted.trajectory), tuple(notes), lambda: film(*options)
+    )  # fmt: skip
 
 
 def _noise_seeds(wanted: Wanted) -> Drawn:
@@ -123,15 +128,17 @@ def _noise_seeds(wanted: Wanted) -> Drawn:
     if len(shown) > 1:
         raise UserError(f"noise_seeds is of one method, got {', '.join(shown)}")
     (label, p), *_ = shown.items()
-    figure = noise_seeds(p, wanted.trajectory, wanted.frames, wanted.channel)
-    return Drawn(figure, _name(wanted, label.replace(" @ ", "@"), wanted.trajectory), tuple(notes))
+    options: Any = (p, wanted.trajectory, wanted.frames, wanted.channel)
+    return Drawn(
+        lambda: noise_seeds(*options), _name(wanted, label.replace(" @ ", "@"), wanted.trajectory), tuple(notes)
+    )
 
 
 def _spectra(wanted: Wanted) -> Drawn:
     from benchmark.figures.spectra import spectra
 
     shown, notes = predictions_of(wanted.methods, wanted.place, wanted.seeds[0])
-    return Drawn(spectra(shown, wanted.frames, wanted.channel), _name(wanted), tuple(notes))
+    return Drawn(lambda: spectra(shown, wanted.frames, wanted.channel), _name(wanted), tuple(notes))
 
 
 # -- from records
@@ -159,7 +166,7 @@ def _long_range(wanted: Wanted) -> Drawn:
 
     records, notes = _some(wanted)
     notes += comparable(records, any_frames=True)[1]
-    return Drawn(long_range(records, wanted.log_errors), _name(wanted), tuple(notes))
+    return Drawn(lambda: long_range(records, wanted.log_errors), _name(wanted), tuple(notes))
 
 
 def _rates(wanted: Wanted) -> Drawn:
@@ -173,15 +180,16 @@ def _rates(wanted: Wanted) -> Drawn:
         notes += missing
     if not records:
         raise UserError(f"nothing to draw: {'; '.join(notes[:3]) or f'no records in {wanted.results}/'}")
-    figure = rates(records, wanted.samples)
-    return Drawn(figure, _name(replace(wanted, tasks=("", ""))), (*notes, *entries_by_rate(records, wanted.samples)[1]))
+    notes += entries_by_rate(records, wanted.samples)[1]
+    return Drawn(lambda: rates(records, wanted.samples), _name(replace(wanted, tasks=("", ""))), tuple(notes))
 
 
 def _cost(wanted: Wanted) -> Drawn:
     from benchmark.figures.cost import cost, points_of
 
     records, notes = _some(wanted)
-    return Drawn(cost(records, wanted.samples), _name(wanted), (*notes, *points_of(records, wanted.samples)[1]))
+    notes += points_of(records, wanted.samples)[1]
+    return Drawn(lambda: cost(records, wanted.samples), _name(wanted), tuple(notes))
 
 
 def _compute(wanted: Wanted) -> Drawn:
@@ -196,15 +204,15 @@ def _compute(wanted: Wanted) -> Drawn:
         command = f"python -m benchmark curve --method {names} --task {wanted.tasks[0]} --dataset {wanted.datasets[0]}"
         raise UserError(f"compute: no records of several budgets; make them: {command} --profile {wanted.profile}")
     references = references_of(wanted.place)
-    figure = compute(records, references, wanted.samples)
-    return Drawn(figure, _name(wanted), curve_of(records, references, wanted.samples).notes)
+    notes = curve_of(records, references, wanted.samples).notes
+    return Drawn(lambda: compute(records, references, wanted.samples), _name(wanted), notes)
 
 
 def _calibration(wanted: Wanted) -> Drawn:
     from benchmark.figures.calibration import calibration, calibrations
 
     records, notes = _some(wanted)
-    return Drawn(calibration(records), _name(wanted), (*notes, *calibrations(records)[1]))
+    return Drawn(lambda: calibration(records), _name(wanted), (*notes, *calibrations(records)[1]))
 
 
 CONTINUOUS = ("cont_05", "cont_1", "cont_3")

@@ -160,12 +160,12 @@ def error_scale(shown: Shown, i: int, frames: Sequence[int], channel: int, logar
     smallest errors of the best method that storing its answer leaves."""
     errors = list(_errors(shown, i, frames, channel)) or [np.ones(1)]
     every = np.concatenate(errors)
-    high = max(float(np.percentile(every, OUTLIERS)), TINY)
+    rounding = max(float(np.ptp(p.truth[i, list(frames), ..., channel])) for p in shown.values()) / STEPS
+    high = max(float(np.percentile(every, OUTLIERS)), 10 * rounding, TINY)
     cut = float(every.max()) > 1.01 * high
     if not logarithmic:
         return Scale(0.0, high, ERROR, beyond=(False, cut))
     least = min(float(np.percentile(f, 100 - OUTLIERS)) for f in errors)
-    rounding = max(float(np.ptp(p.truth[i, ..., channel])) for p in shown.values()) / STEPS
     return Scale(min(max(least, rounding), high / 10), high, ERROR, True, (True, cut))
 
 

@@ -1,7 +1,10 @@
 """`plot` from names to files: what it draws, what it says, what it refuses."""
 
 import json
+import re
+import shlex
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from PIL import Image
@@ -12,6 +15,11 @@ from benchmark.records.files import read_record, write_record
 from benchmark.records.predictions import predictions_path, write_predictions
 from tests.benchmark.figures.made import predictions, record, score
 from tests.benchmark.support import TOY
+
+ROOT = Path(__file__).parents[3]
+DOCUMENTS = [ROOT / "README.md", ROOT / "benchmark" / "figures" / "README.md", ROOT / "benchmark" / "cli" / "plot.py"]
+FOUND = (re.findall(r"python -m benchmark (plot .*?) *(?:#.*)?$", p.read_text(), re.MULTILINE) for p in DOCUMENTS)
+COMMANDS = sorted({command for found in FOUND for command in found})
 
 
 class Here:
@@ -90,16 +98,25 @@ def test_the_same_files_make_the_same_figures(here):
     here.keep("kriging")
     contents = []
     for _ in range(2):
-        assert here.plot("kriging", "--task", "cont_3")[0] == 0
+        assert here.plot("kriging", "--task", "cont_3", "--frames", "0")[0] == 0
         contents.append([path.read_bytes() for path in sorted((here.root / "figures").glob("*"))])
     assert contents[0] == contents[1] and len(contents[0]) == 2
 
 
-def test_help_names_every_figure():
-    text = parser(["plot"]).parse_args(["plot", "fno"])
-    assert text.figure == "errors"
-    verbs = parser(["plot"])._subparsers._group_actions[0].choices["plot"].format_help()
-    assert all(f"    {kind} " in verbs for kind in KINDS)
+def test_help_names_every_figure(capsys):
+    with pytest.raises(SystemExit):
+        main(["plot", "--help"])
+    text = capsys.readouterr().out
+    assert all(f"    {kind} " in text for kind in KINDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_documented_command_is_one(command, tmp_path, capsys):
+    """It gets as far as looking for files that are not there."""
+    arguments = [*shlex.split(command), "--results", str(tmp_path), "--runs", str(tmp_path)]
+    parsed = parser(["plot"]).parse_args(arguments)
+    assert parsed.figure in KINDS and main(arguments) == 2
+    assert "python -m benchmark" in (message := capsys.readouterr().err) or "no records" in message
 
 
 @pytest.mark.parametrize(
@@ -113,6 +130,7 @@ def test_help_names_every_figure():
         (["kriging", "--task", "cont_3", "--seed", "0,1"], "--seed: errors is of one seed, got 0, 1"),
         (["kriging", "--task", "cont_3", "--frames", "0,x"], "--frames: expected whole numbers like 0,3,7, got '0,x'"),
         (["kriging", "--task", "cont_3", "--frames", "9"], "frames: expected some of 0 to 4, got 9"),
+        (["kriging", "--task", "cont_3", "--frames", "0,1,2,3,4,5,6,7,8"], "expected some of 0 to 4, got 5, 6, 7, 8"),
         (["kriging", "--task", "cont_3", "--trajectory", "-1"], "--trajectory: expected 0 or more, got -1"),
         (["kriging", "--task", "cont_3", "--channel", "v"], "channel: expected one of w, got 'v'"),
         (["linear", "--task", "cont_3"], "make them: python -m benchmark run --method linear"),

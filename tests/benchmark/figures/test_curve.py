@@ -65,7 +65,7 @@ def test_a_method_without_flop_is_on_the_first_panel_alone():
     assert [len(drawn(both.axes[0], "pinn").get_xdata()), len(both.axes)] == [2, 2]
     with pytest.raises(StopIteration):
         drawn(both.axes[1], "pinn")
-    assert "pinn (per trajectory)" in [text.get_text() for text in both.legends[0].get_texts()]
+    assert "PINN (per trajectory)" in [text.get_text() for text in both.legends[0].get_texts()]
     assert len(panels_of(curve(line("pinn", [50.0], flop=None)))) == 1
 
 
@@ -73,7 +73,7 @@ def test_levels_far_off_do_not_stretch_the_axis_but_are_named():
     levels = (("linear", 34.0), ("mean", 98.0), ("solver", 1e-5))
     axes = figure(line("fno", [40.0, 20.0]), levels=levels).axes
     names = [text.get_text() for text in axes[1].texts]
-    assert names == ["solver 1.0e-05 ↓", "linear 34.0", "mean 98.0"]
+    assert names == ["True solver 1.0e-05 ↓", "Linear 34.0", "Mean 98.0"]
     low, high = axes[0].get_ylim()
     assert 10 < low < 18 and 98 < high < 120
     dashed = [one.get_ydata()[0] for one in axes[0].lines if one.is_dashed()]

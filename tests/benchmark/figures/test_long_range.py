@@ -72,5 +72,4 @@ def test_without_curves_there_is_no_figure():
 
 def test_text_is_on_the_page_and_apart():
     names = ("videopde", "videopde_unified", "diffusionpde_ext", "ablation_hierarchical", "residual_min", "solver")
-    check_text(long_range({name: [of(name)] for name in names}))
     check_text(long_range({name: [of(name)] for name in names}, log_errors=True))

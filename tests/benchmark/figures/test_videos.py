@@ -108,3 +108,10 @@ def test_all_methods_share_the_scale_of_errors():
 
 def test_fields_of_a_steady_problem_have_scales_of_their_own():
     assert groups(predictions(), [0, 2, 4]) == [[0, 1, 2]] and groups(steady(), [0, 1]) == [[0], [1]]
+
+
+def test_errors_of_nothing_but_rounding_have_no_colours():
+    exact = {"kriging": predictions(off=0.0)}
+    for logarithmic in (False, True):
+        scale = error_scale(exact, 0, range(5), 0, logarithmic)
+        assert scale.high == pytest.approx(10 * np.ptp(predictions().truth[0]) / 65535, rel=1e-5)
