@@ -76,11 +76,13 @@ def _status(cell: Cell, results: Path, runs: Path, ticket: Ticket | None, queue:
     path, job = cell.path(results), queue.get(ticket.place) if ticket else None
     own = log_path(runs, cell)
     logs = [*([own] if own.exists() else []), *(ticket.logs() if ticket else [])]
-    if job is not None and job.is_active and not job.is_running:
-        return Status(cell, QUEUED, job.reason, where=f"job {job.id}", logs=logs)
-    if (job is not None and job.is_active) or locks.is_held(lock_path(path)):
-        return _running(cell, runs, job, logs)
-    if ticket is not None and stamp(path) == ticket.before:  # its job has ended, and wrote nothing
+    is_held, is_written = locks.is_held(lock_path(path)), ticket is not None and stamp(path) != ticket.before
+    active = job if job and job.is_active and not is_written else None  # with its record a job is over but for the end
+    if active and not active.is_running and not is_held:
+        return Status(cell, QUEUED, active.reason, where=f"job {active.id}", logs=logs)
+    if active or is_held:
+        return _running(cell, runs, active, logs)
+    if ticket is not None and not is_written:  # its job has ended, and wrote nothing
         state = CANCELLED if job and job.state == "CANCELLED" else LOST
         name = job.id if job else ticket.job or ticket.place[0]
         how = f"{job.state.lower()}, " if job and state == LOST else ""
@@ -90,7 +92,7 @@ def _status(cell: Cell, results: Path, runs: Path, ticket: Ticket | None, queue:
 
 def _running(cell: Cell, runs: Path, job: Job | None, logs: list[Path]) -> Status:
     note = read_note(runs, cell)
-    where = f"job {job.id}" if job and job.is_active else f"process {note.process} on {note.host}" if note else ""
+    where = f"job {job.id}" if job else f"process {note.process} on {note.host}" if note else ""
     if note is None:
         return Status(cell, RUNNING, where=where, logs=logs)
     return Status(cell, RUNNING, note.message, note.fraction, note.seconds_left, where, logs)

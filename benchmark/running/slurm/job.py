@@ -17,6 +17,7 @@ from benchmark.planning.plan import plan
 from benchmark.planning.request import Request
 from benchmark.records.cell import Cell
 from benchmark.running.pool import conclude, execute
+from benchmark.running.team import as_team
 
 if TYPE_CHECKING:
     from submitit.helpers import DelayedSubmission
@@ -28,10 +29,14 @@ class CellJob:
     since: str  # when it was submitted: what an earlier turn of it has done is its own
     turns: int  # of the time limit
 
-    def __call__(self) -> None:
+    def __call__(self) -> int:
+        """With several tasks, the first does what a single one would; the others help with its fits."""
+        use_own_cores()
+        return as_team(self.lead)
+
+    def lead(self) -> int:
         from submitit.core.utils import UncompletedJobError
 
-        use_own_cores()
         request = Request.from_json(self.request)
         planned = plan(request, is_part=True)
         try:
@@ -40,6 +45,7 @@ class CellJob:
             reason = f"not done after {self.turns + 1} times the time limit of its job"
             for each in planned:
                 conclude(request, each, self.since, "timeout", reason, "")
+        return 0
 
     def checkpoint(self) -> DelayedSubmission:
         """What submitit puts back into the queue."""

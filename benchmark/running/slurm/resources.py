@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +60,7 @@ class Resources:
     warning: int = 90  # seconds before its end at which a job is told
     parallel: int = 256  # jobs of one array that run at the same time
     setup: tuple[str, ...] = ()  # shell lines before the job
-    sbatch: dict[str, Any] | None = None  # any other option of sbatch
+    sbatch: dict = field(default_factory=dict)  # any other option of sbatch
 
     def __post_init__(self) -> None:
         for name in ("cpus", "nodes", "tasks_per_node", "parallel", "warning"):
@@ -72,7 +72,7 @@ class Resources:
             raise ValueError(f"mem: expected a number and a unit like 500M or 32G, got {self.mem!r}")
         if self.time is not None:
             minutes(self.time)
-        for key, value in (self.sbatch or {}).items():
+        for key, value in self.sbatch.items():
             if not isinstance(key, str) or not (value is True or type(value) in (str, int, float)):
                 raise ValueError(f"sbatch: expected options like exclude: node7 or exclusive: true, got {key}: {value}")
 

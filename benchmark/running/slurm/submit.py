@@ -138,7 +138,7 @@ def sbatch_parameters(resources: Resources, name: str, after: str) -> dict[str, 
         "dependency": f"afterany:{after}" if after else None,
         "wckey": None,
         "srun_args": [f"--cpus-per-task={resources.cpus}"],  # which srun does not take over from sbatch
-        "additional_parameters": {"requeue": True, **(resources.sbatch or {})},
+        "additional_parameters": {"requeue": True, **resources.sbatch},
     }
 
 

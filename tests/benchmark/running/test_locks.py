@@ -99,3 +99,18 @@ def test_no_increment_is_lost_between_processes(tmp_path):
     for process in processes:
         process.communicate()
     assert number.read_text() == "600"
+
+
+def test_asking_for_a_lock_does_not_take_it(tmp_path):
+    path = tmp_path / "lock"
+    assert not locks.is_held(path)
+    path.touch()
+    assert not locks.is_held(path)
+    other = subprocess.Popen([sys.executable, "-c", HOLDER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        assert other.stdout is not None and other.stdout.readline() == b"held\n"
+        assert locks.is_held(path)
+    finally:
+        other.kill()
+        other.wait()
+    assert not locks.is_held(path)
