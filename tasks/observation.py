@@ -11,6 +11,7 @@ its noise after that, so that `--set task.noise=0.1` keeps the sensors; a task o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -40,9 +41,9 @@ class Observation(Task):
     def __post_init__(self) -> None:
         if not 0 < self.rate <= 1:
             raise ValueError(f"{self.name}: expected 0 < rate <= 1, got {self.rate}")
-        if self.noise < 0 or not 0 <= self.dropout < 1:
+        if not 0 <= self.noise < math.inf or not 0 <= self.dropout < 1:
             raise ValueError(
-                f"{self.name}: expected noise >= 0 and 0 <= dropout < 1, got {self.noise} and {self.dropout}"
+                f"{self.name}: expected a finite noise >= 0 and 0 <= dropout < 1, got {self.noise} and {self.dropout}"
             )
         if self.masks < 1:
             raise ValueError(f"{self.name}: expected masks >= 1, got {self.masks}")

@@ -8,12 +8,16 @@ instant.
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import os
+import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 from benchmark.errors import UserError
+from benchmark.records.strict import visible
 from benchmark.running.team import as_team
 
 VERBS = {
@@ -32,6 +36,8 @@ VERBS = {
     "check": "check",
     "doctor": "doctor",
 }
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.EIO)
 
 EXAMPLES = """examples:
   python -m benchmark list methods
@@ -72,15 +78,28 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser().print_help()
         return 0
     wanted = argv[:1] if argv and argv[0] in VERBS else tuple(VERBS)  # one verb's file is read, not all
-    arguments = parser(wanted).parse_args(argv)
     try:
+        arguments = _parsed(parser(wanted), argv)
         return as_team(lambda: arguments.execute(arguments))
     except KeyboardInterrupt:
+        with suppress(ValueError):  # not of the main thread
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # we are ending already
         print("interrupted; run the same command again to go on", file=sys.stderr)
         return 130
     except BrokenPipeError:  # `... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except UserError as error:  # anything else is a bug, and keeps its traceback
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {visible(str(error))}", file=sys.stderr)
         return error.exit_code
+    except OSError as error:  # but for what a file or the machine denies us
+        if error.filename is None and error.errno not in NO_ROOM:
+            raise
+        print(f"error: {visible(str(error))}", file=sys.stderr)
+        return 1
+
+
+def _parsed(parser: argparse.ArgumentParser, argv: Sequence[str]) -> argparse.Namespace:
+    if any(word.endswith("=--") for word in argv):  # argparse takes it for an empty list
+        parser.error("'--' is no value of an option")
+    return parser.parse_args(argv)

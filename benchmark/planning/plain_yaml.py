@@ -17,7 +17,10 @@ DEPTH = 32
 
 def load_yaml(text: str) -> Any:
     """The values of one document; yaml.YAMLError says what is wrong with it."""
-    return yaml.load(text, PlainLoader)
+    try:
+        return yaml.load(text, PlainLoader)
+    except (ValueError, OverflowError) as error:  # a day that no month has, a number of too many digits
+        raise yaml.YAMLError(str(error)) from error
 
 
 class PlainLoader(yaml.SafeLoader):

@@ -158,7 +158,7 @@ def _import_file(path: Path) -> Any:
     sys.modules[name] = module
     try:  # from its text: cached bytecode may be older than what the key says
         exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
-    except Exception as error:  # whatever a stranger's file raises
+    except (Exception, SystemExit) as error:  # whatever a stranger's file raises
         raise PluginError(f"plugin {path}: {type(error).__name__}: {error}") from error
     return module
 

@@ -219,7 +219,7 @@ def _match_float(value: Any) -> tuple[bool, Any]:
         return False, value
     try:
         return True, float(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         return False, value
 
 

@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from benchmark.records.cell import NAME
 from benchmark.records.record import AGAIN, Record, RecordError
 from benchmark.records.strict import read_json
 
@@ -39,6 +40,8 @@ def write_record(path: Path, record: Record) -> None:
 
 def record_paths(results: Path, profile: str | None = None) -> Iterator[Path]:
     """Record files in a fixed order; studies have results of their own and do not count."""
+    if profile is not None and not NAME.fullmatch(profile):  # a pattern, or a path that leads elsewhere
+        return
     paths = results.glob(f"{profile or '*'}/*/*/*-s*.json")
     yield from sorted(p for p in paths if not p.name.startswith("."))
 

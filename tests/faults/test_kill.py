@@ -82,14 +82,15 @@ class Lane:
     problems: list[str] = field(default_factory=list)
     phases: Counter[str] = field(default_factory=Counter)
     compared: int = 0
+    stores: int = 0
 
     def disturb(self, kills: int) -> None:
-        store = self.fresh(0)
-        for number in range(kills):
+        store = self.fresh()
+        for _ in range(kills):
             process = self.start(store)
             while not process.lasts(self.chance.random() * self.whole):  # it was done before its kill
                 self.check(store, process)
-                store = self.fresh(number + 1)
+                store = self.fresh()
                 process = self.start(store)
             if not process.kill():
                 self.problems.append(f"{store.root}: a process outlived its parent")
@@ -99,8 +100,9 @@ class Lane:
     def start(self, store: Store) -> Forked:
         return Forked(self.verb.arguments(store), store.root)
 
-    def fresh(self, number: int) -> Store:
-        store = Store(self.root / str(number))
+    def fresh(self) -> Store:
+        self.stores += 1
+        store = Store(self.root / str(self.stores))
         return prepared(store, self.source, self.verb.needs)
 
     def check(self, store: Store, process: Forked) -> None:
