@@ -97,7 +97,7 @@ def test_bad_command_lines_end_in_words_and_touch_nothing(place, part):
 
 
 def test_some_bad_command_lines_by_default(place):
-    generator, before = Generator(place), digest(place)
-    found = [p for seed in range(300) if (p := problem(line := generator.line(seed), *outcome(line)))]
+    generator, before = Generator(place), digest(place / "results")
+    found = [p for seed in range(200) if (p := problem(line := generator.line(seed), *outcome(line)))]
     assert found == [], "\n".join(found[:20])
-    assert digest(place / "results") == digest(place / "results") and before
+    assert digest(place / "results") == before
