@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NOTHING = "#eeeeee"  # where nothing is known
-EDGE = 0.4  # points, around a sensor
+EDGE = 0.09  # of the root of a sensor's area: how thick its edge is
 TICKS, NARROW = 4, 0.8  # marks of a bar of colours, at least so many inches wide
 
 
@@ -47,9 +47,9 @@ def draw_observation(axes: Axes, p: Predictions, i: int, t: int, channel: int, s
 def draw_sensors(axes: Axes, p: Predictions, i: int, t: int, channel: int, scale: Scale) -> None:
     rows, columns = sensors(p, i, t, channel).T
     said = p.values[i, t, rows, columns, channel]
-    h, w = p.mask.shape[2:4]
+    area, (h, w) = sensor_size(axes, len(rows)), p.mask.shape[2:4]
     axes.scatter(
-        columns, rows, sensor_size(axes, len(rows)), said, cmap=scale.colours, norm=_norm(scale), linewidths=EDGE,
+        columns, rows, area, said, cmap=scale.colours, norm=_norm(scale), linewidths=EDGE * area**0.5,
         edgecolors="black", clip_on=False,
     )  # fmt: skip
     axes.set_xlim(-0.5, w - 0.5)
@@ -57,11 +57,11 @@ def draw_sensors(axes: Axes, p: Predictions, i: int, t: int, channel: int, scale
 
 
 def sensor_size(axes: Axes, count: int) -> float:
-    """Area of a marker in square points: a quarter of what each sensor has of the panel, at least visible."""
+    """Area of a marker in square points: half of what each sensor has of the panel, within bounds."""
     figure: Any = axes.get_figure()
     box = axes.get_position()
     width, height = box.width * figure.get_figwidth() * 72, box.height * figure.get_figheight() * 72
-    return float(np.clip(width * height / max(count, 1) / 4, 1.5, 18.0))
+    return float(np.clip(width * height / max(count, 1) / 2, 1.5, 18.0))
 
 
 def draw_error(axes: Axes, p: Predictions, i: int, t: int, channel: int, scale: Scale) -> None:
