@@ -92,6 +92,11 @@ def restarts(job: str) -> int:
     return next(int(word.removeprefix("Restarts=")) for word in words if word.startswith("Restarts="))
 
 
+def lengthened(job: str) -> bool:
+    """Give a job ten minutes, unless it is just on its way back into the queue."""
+    return subprocess.run(["scontrol", "update", f"jobid={job}", "timelimit=10"], capture_output=True).returncode == 0
+
+
 def _without_commit(record: Record) -> Record:
     kept = {name: value for name, value in record.provenance.items() if name not in ("commit", "dirty")}
     return replace(record, provenance=kept)
