@@ -144,5 +144,5 @@ def sbatch_parameters(resources: Resources, name: str, after: str) -> dict[str, 
 
 def _complaint(text: str) -> str:
     """What sbatch says, out of what submitit makes of it."""
-    lines = [line.strip() for line in text.splitlines() if "sbatch: " in line]
-    return "; ".join(dict.fromkeys(lines)) or text.strip().splitlines()[-1]
+    lines = [line.partition("error: ")[2] for line in text.splitlines() if "sbatch: error: " in line]
+    return f"sbatch: {'; '.join(dict.fromkeys(lines)) or text.strip().splitlines()[-1]}"
