@@ -34,7 +34,7 @@ def render(board: Leaderboard) -> str:
     boards = (board, *board.beside)
     profiles = {one.profile: profile_json(one, chunks) for one in boards}
     for one in boards:
-        room = LARGEST - FRAME - len(as_json(profiles).encode())
+        room = LARGEST - FRAME - chunks.size - len(as_json(profiles).encode())
         profiles[one.profile] |= videos_json(one, board.runs, chunks, room)
     return render_page(f"Leaderboard, profile {board.profile}", {"shown": board.profile, "profiles": profiles}, chunks)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.leaderboard.page.chunks import Chunk, Chunks
+from benchmark.leaderboard.page.chunks import Chunk, Chunks, as_json
 from benchmark.leaderboard.page.fields import (
     Size,
     any_plane,
@@ -29,6 +29,7 @@ from benchmark.records.predictions import Predictions, PredictionsError, predict
 from benchmark.records.record import Record
 
 TRAJECTORIES = 4  # of each cell at most
+NUMBERS = 60  # bytes of the numbers of a video's chunks
 SIZES = (Size(20, 64), Size(20, 32), Size(10, 32), Size(10, 16))
 
 
@@ -47,8 +48,10 @@ def add_videos(
     paths = _paths(records, runs)
     videos, reasons, count = _fitting(records, paths, room)
     shown: dict[int, list[dict[str, Any]]] = {}
+    used = 0
     for place, own in videos.items():
-        if count == 0 and chunks.size + _size(own[:1]) > room:
+        used += _size(own[:1]) if count == 0 else 0
+        if used > room:
             reasons[place] = "left out: the page would be too large with it"
             continue
         shown[place] = [_stored(video, chunks) for video in own[: max(count, 1)]]
@@ -92,8 +95,13 @@ def _fitting(
 
 
 def _size(videos: Iterable[Video]) -> int:
-    """What they take together."""
-    return sum({chunk.digest: chunk.size for video in videos for chunk in video.parts.values()}.values())
+    """What they take together, with what is said of each."""
+    chunks: dict[bytes, int] = {}
+    words = 0
+    for video in videos:
+        chunks |= {chunk.digest: chunk.size for chunk in video.parts.values()}
+        words += len(as_json(video.meta)) + NUMBERS
+    return words + sum(chunks.values())
 
 
 def _stored(video: Video, chunks: Chunks) -> dict[str, Any]:

@@ -1,19 +1,21 @@
 // The table: methods down, datasets x tasks across, on Tabulator.
 
-const board = { table: null, drawn: 0 };
+const board = { table: null, drawn: 0, stale: true };
 
 function boardView() {
   const view = h("section", { id: "view-table", class: "view", "aria-label": "Leaderboard" },
     h("p", { id: "metric-note", class: "hint" }), h("div", { id: "board" }), h("div", { id: "footnotes" }));
   watchers.push((changed) => {
-    if (["profile", "metric", "datasets", "tasks", "intervals", "theme"].some((name) => changed.has(name))) drawBoard();
-    else if (changed.has("kind")) drawBoard();
+    if (["profile", "metric", "kind", "datasets", "tasks", "intervals"].some((name) => changed.has(name))) board.stale = true;
+    if (state.view !== "table") board.stale ||= changed.has("search"); // what is hidden cannot be laid out
+    else if (board.stale) drawBoard();
     else if (changed.has("search")) filterBoard();
   });
   return view;
 }
 
 async function drawBoard() {
+  board.stale = false;
   const turn = ++board.drawn, name = metricName();
   const places = await placesOf(name);
   if (turn !== board.drawn) return; // another choice was made meanwhile
@@ -35,16 +37,15 @@ async function drawBoard() {
   });
   describeMetric(name);
   footnotes(places, shown);
-  return new Promise((resolve) => board.table.on("tableBuilt", () => { labelGrid(); filterBoard(); resolve(); }));
+  board.table.on("renderComplete", oneStop);
+  return new Promise((resolve) => board.table.on("tableBuilt", () => { startArrows(); resolve(); }));
 }
 
 const rowOf = (method, j, places, shown) => ({ place: j, method, kind: method.kind, name: method.label,
   ...Object.fromEntries(shown.map((i) => [`c${i}`, places[i][j]])) });
 
 function filterBoard() {
-  const places = profile().methods.filter(methodShown).length;
   board.table.setFilter((row) => methodShown(row.method));
-  document.getElementById("count").textContent = `${places} of ${profile().methods.length} methods`;
 }
 
 function methodColumn() {
@@ -109,12 +110,17 @@ const cellName = (i, j) => {
   return `${profile().methods[j].name}|${task}|${dataset}`;
 };
 
-/** Arrows move from place to place, Enter opens; the first place is a stop of the Tab key. */
-function labelGrid() {
+/** Of all places one is a stop of the Tab key. */
+function oneStop() {
+  const grid = document.getElementById("board");
+  const first = grid.querySelector("button.place[tabindex='0']") ?? grid.querySelector("button.place");
+  if (first) first.tabIndex = 0;
+}
+
+/** Arrows move from place to place, Enter opens. */
+function startArrows() {
   const grid = document.getElementById("board");
   grid.setAttribute("aria-label", "Leaderboard: arrow keys move, Enter opens a cell");
-  const first = grid.querySelector("button.place");
-  if (first) first.tabIndex = 0;
   grid.onkeydown = (event) => {
     const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
     const cell = event.target.closest?.("button.place");

@@ -16,6 +16,8 @@ function clearCharts() {
   for (const chart of opened.charts.splice(0)) chart.destroy();
 }
 
+const painted = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+
 /** The column and the method that the address names. */
 function namedCell() {
   const [name, task, dataset] = state.cell.split("|");
@@ -37,6 +39,8 @@ async function openCell(seed = 0) {
     record ? parts.map((part) => part.element) : missingPart(cell)));
   if (!dialog.open) dialog.showModal();
   dialog.scrollTop = 0;
+  await painted(); // what is there is shown before charts are drawn
+  clearCharts();
   opened.charts = parts.flatMap((part) => part.draw?.() ?? []);
   await Promise.all(parts.map((part) => part.ready));
   dialog.dataset.ready = state.cell;

@@ -41,6 +41,16 @@ function filterBar() {
   return bar;
 }
 
+/** How many methods pass, said to whoever does not see it. */
+function countLine() {
+  const line = h("p", { id: "count", role: "status" });
+  watchers.push(() => {
+    const { methods } = profile();
+    line.textContent = `${methods.filter(methodShown).length} of ${methods.length} methods`;
+  });
+  return line;
+}
+
 /** Whoever steps through the filters by keyboard stays where they are. */
 function redrawKeepingFocus(bar, draw) {
   const id = bar.contains(document.activeElement) ? document.activeElement.id : "";

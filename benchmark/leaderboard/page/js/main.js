@@ -2,6 +2,8 @@
 
 const VIEWS = { table: "Table", ranks: "Ranks and cost", figures: "Figures", records: "Records", claims: "Claims", about: "How to read" };
 
+const FIRST = 4; // sentences of the heading that stand above everything: profile, data sources, what generated data is
+
 function aboutView() {
   const view = h("section", { id: "view-about", class: "view prose", "aria-label": "How to read", hidden: true });
   const list = (title, texts) => (texts.length ? [h("h2", {}, title), h("ul", {}, texts.map((text) => h("li", {}, text)))] : []);
@@ -32,7 +34,9 @@ function pageHead() {
   const title = h("h1", {}, "PDE video benchmark");
   const draw = () => {
     document.title = profile().title;
-    lead.textContent = profile().heading.join(" ");
+    const { heading } = profile(), more = heading.length - FIRST;
+    lead.replaceChildren(heading.slice(0, FIRST).join(" "), " ", more > 0
+      ? h("button", { type: "button", class: "link", onclick: () => update({ view: "about" }) }, `${more} more`) : "");
     const { length } = profile().problems;
     problems.textContent = length ? `${length} record${length > 1 ? "s" : ""} could not be read: see "How to read".` : "";
   };
@@ -57,7 +61,7 @@ function start() {
   Object.assign(state, readAddress());
   if (!(state.view in VIEWS)) state.view = DEFAULTS.view;
   document.getElementById("top").append(pageHead(), navigation());
-  document.getElementById("main").append(filterBar(), h("p", { id: "count", role: "status" }),
+  document.getElementById("main").append(filterBar(), countLine(),
     boardView(), overviewView(), figuresView(), recordsView(), claimsView(), aboutView());
   startTooltips();
   startDialog();

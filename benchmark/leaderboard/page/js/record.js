@@ -76,7 +76,7 @@ function frameCurve(record) {
   const draw = () => new Chart(canvas, { type: "line", data: { datasets: [
     { label: "mean", data: at(mean), borderColor: accent, backgroundColor: accent, borderWidth: 2, pointRadius: mean.length > 20 ? 0 : 3 },
     { label: "low", data: at(low), ...bound }, { label: "high", data: at(high), ...bound, fill: "-1" }] },
-    options: { ...options(axis("frame", false, { ticks: { color: colour("faint"), precision: 0 } }), axis("relative L2, %", false, { beginAtZero: true })), plugins: { legend: { display: false }, tooltip: { callbacks: {
+    options: { ...options(axis("frame", false, { min: 1, ticks: { color: colour("faint"), precision: 0 } }), axis("relative L2, %", false, { beginAtZero: true })), plugins: { legend: { display: false }, tooltip: { callbacks: {
       title: () => "", label: ({ dataset, raw }) => `${dataset.label}, frame ${raw.x}: ${number(raw.y)} %` } } } } });
   return { element: h("div", { class: "canvas small" }, canvas), draw };
 }

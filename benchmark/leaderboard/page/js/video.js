@@ -52,7 +52,7 @@ function paint(canvas, video, panel, channel, frame) {
   const { map, low, high } = scaleOf(video.meta, channel, frame, panel), table = colours(map);
   canvas.width = width;
   canvas.height = height;
-  const context = canvas.getContext("2d"), image = context.createImageData(width, height);
+  const context = canvas.getContext("2d", { willReadFrequently: true }), image = context.createImageData(width, height);
   const answered = video.meta.answered[frame] || panel === "truth" || panel === "observed";
   for (let i = 0; i < height * width; i++) {
     const value = panel === "error" ? Math.abs(video.error[start + i]) : video[panel][start + i];

@@ -1,0 +1,255 @@
+"""The page as a reader has it, opened from disk. `visit` also holds that nothing fails and nothing is fetched."""
+
+import re
+import time
+
+import pytest
+
+from benchmark.leaderboard import write_leaderboard
+from tests.browser.store import HOSTILE, fill
+
+pytestmark = pytest.mark.browser
+CELL = "cell=fno%7Ccont_1%7Ckolmogorov"
+
+
+@pytest.fixture(scope="session")
+def path(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("page")
+    fill(folder / "results", folder / "runs")
+    write_leaderboard(folder / "results", "smoke", ["html"], folder, runs=folder / "runs")
+    return folder / "leaderboard.html"
+
+
+def methods(page):
+    return page.locator("#board .tabulator-row:not(.tabulator-group) .method").all_inner_texts()
+
+
+def columns(page):
+    return page.locator("#board .tabulator-col:not(.tabulator-col-group) button.head").all_inner_texts()
+
+
+def press_heading(page, dataset, task):
+    group = page.locator("#board .tabulator-col-group", has_text=dataset)
+    group.get_by_role("button", name=task, exact=True).click()
+
+
+def frame_pixels(page, panel):
+    return page.evaluate("name => document.querySelector(`canvas.${name}`).toDataURL()", panel)
+
+
+def until(holds, seconds=10):
+    """Playwright's own waiting needs `eval`, which the page forbids."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def open_cell(page):
+    page.locator("dialog[open][data-ready]").wait_for()
+
+
+def test_a_heading_sorts_within_references_and_learned_methods(visit, path):
+    page = visit(path)
+    assert methods(page) == ["Mean", "Kriging", "VideoPDE", "FNO", "PINO", "Shu et al."]
+    press_heading(page, "Kolmogorov flow", "1 %")
+    assert methods(page) == ["Kriging", "Mean", "VideoPDE", "FNO", "Shu et al.", "PINO"]  # who has no number comes last
+    press_heading(page, "Kolmogorov flow", "1 %")
+    assert methods(page) == ["Mean", "Kriging", "Shu et al.", "FNO", "VideoPDE", "PINO"]
+
+
+def test_filters_by_dataset_task_kind_and_name(visit, path):
+    page = visit(path)
+    assert len(columns(page)) == 7
+    page.locator("#datasets-kolmogorov").click()
+    page.locator("#tasks-cont_3").click()
+    assert columns(page) == ["Method", "3 %"]
+    page.locator("#kind").select_option("learned")
+    assert methods(page) == ["VideoPDE", "FNO", "PINO", "Shu et al."]
+    page.locator("#search").fill("fno, shu")
+    assert methods(page) == ["FNO", "Shu et al."] and "2 of 6" in page.locator("#count").inner_text()
+    page.get_by_role("button", name="Clear filters").click()
+    assert len(columns(page)) == 7 and len(methods(page)) == 6
+
+
+def test_the_metric_and_the_profile_can_be_changed(visit, path):
+    page = visit(path)
+    page.locator("#metric").select_option("vrmse")
+    page.get_by_text("Differences in this metric are not tested").wait_for()
+    assert page.locator("[data-cell]").first.inner_text().startswith("0.5")
+    page.locator("#profile").select_option("laptop")
+    page.get_by_text("All numbers are of profile laptop").wait_for()
+    assert methods(page) == ["FNO"]
+
+
+def test_marks_intervals_and_notes(visit, path):
+    page = visit(path)
+    best = page.locator(".place.best").first
+    assert best.locator(".value").evaluate("one => getComputedStyle(one).fontWeight") == "700"
+    assert re.search(r"\[[\d.]+, [\d.]+\]", best.inner_text())
+    failed = page.locator(".place", has_text="failed")
+    failed.hover()
+    assert page.locator("#tip").inner_text().endswith(f"failed: {HOSTILE}")
+    page.get_by_label("95 % intervals").uncheck()
+    assert page.locator(".place .interval").count() == 0
+
+
+def test_a_cell_opens_with_all_that_is_known_of_it(visit, path):
+    page = visit(path)
+    page.get_by_role("button", name=re.compile("FNO, Kolmogorov flow 1 %")).click()
+    open_cell(page)
+    dialog = page.locator("dialog")
+    assert "FNO on Kolmogorov flow, sensors 1 %" in dialog.get_by_role("heading").first.inner_text()
+    assert page.locator("#command").inner_text().startswith("python -m benchmark run --method fno --task cont_1")
+    assert "trajectory 5: 10.0 %" in dialog.locator(".worst li").first.inner_text()
+    for part, text in (
+        ("Settings", "continuous"),
+        ("Provenance", "0123456789abcdef"),
+        ("Metrics", "VRMSE"),
+        ("Cost", "256"),
+    ):
+        dialog.locator("summary", has_text=part).click()
+        assert text in dialog.locator("details[open]").last.inner_text() or text in dialog.inner_text()
+    page.keyboard.press("Escape")
+    assert not dialog.is_visible() and page.evaluate("document.activeElement.dataset.cell")
+
+
+def test_the_slider_plays_truth_observation_prediction_and_error(visit, path):
+    page = visit(path, fragment=CELL)
+    open_cell(page)
+    panels = ("truth", "observed", "prediction", "error")
+    first = {panel: frame_pixels(page, panel) for panel in panels}
+    assert len(set(first.values())) == 4
+    page.locator("#frame").focus()
+    page.keyboard.press("ArrowRight")
+    assert "t = 0.50, frame 2 of 4" in page.locator("#frame-label").inner_text()
+    assert all(frame_pixels(page, panel) != first[panel] for panel in ("truth", "observed", "prediction"))
+    page.get_by_role("button", name="Play").click()
+    until(lambda: page.locator("#frame").input_value() == "3")
+    page.get_by_role("button", name="Pause").click()
+    page.locator("#trajectory").select_option("1")
+    until(lambda: frame_pixels(page, "truth") != first["truth"])
+
+
+def test_the_pixels_are_the_field(visit, path):
+    """Red where the wave is up, blue where it is down, and nothing where no sensor is."""
+    page = visit(path, fragment=CELL)
+    open_cell(page)
+    pixel = (
+        "([name, x, y]) => [...document.querySelector(`canvas.${name}`).getContext('2d').getImageData(x, y, 1, 1).data]"
+    )
+    up, down = page.evaluate(pixel, ["truth", 4, 0]), page.evaluate(pixel, ["truth", 12, 0])
+    assert up[0] > 2 * up[2] and down[2] > 2 * down[0]
+    assert page.evaluate(pixel, ["observed", 4, 0]) == up and page.evaluate(pixel, ["observed", 5, 0])[3] == 0
+
+
+def test_without_predictions_the_page_says_how_to_get_them(visit, tmp_path):
+    fill(tmp_path / "results", tmp_path / "runs")
+    write_leaderboard(tmp_path / "results", "smoke", ["html"], tmp_path, runs=tmp_path / "elsewhere")
+    page = visit(tmp_path / "leaderboard.html", fragment=CELL)
+    open_cell(page)
+    assert "--runs" in page.locator("#no-video").inner_text()
+
+
+def test_everything_can_be_reached_by_keyboard(visit, path):
+    page = visit(path)
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "search"
+    page.keyboard.type("videopde")
+    assert methods(page) == ["VideoPDE"]
+    page.locator("#search").fill("")
+    page.locator("[data-cell][tabindex='0']").focus()
+    start = page.evaluate("document.activeElement.dataset.cell")
+    for key in ("ArrowRight", "ArrowDown"):
+        page.keyboard.press(key)
+    column, row = map(int, start.split("."))
+    assert page.evaluate("document.activeElement.dataset.cell") == f"{column + 1}.{row + 1}"
+    page.keyboard.press("Enter")
+    open_cell(page)
+    page.keyboard.press("Escape")
+    page.keyboard.press("3")
+    assert page.locator("#view-figures").is_visible()
+
+
+def test_the_figures_follow_the_filters(visit, path):
+    page = visit(path, fragment="view=figures")
+    for figure in ("pareto", "time", "compute"):
+        page.locator(f"#{figure} canvas").wait_for()
+    rows = page.locator("#pareto tbody tr")
+    assert rows.count() == 5
+    page.locator("#kind").select_option("reference")
+    until(lambda: rows.count() == 2)
+    page.locator("#kind").select_option("all")
+    page.locator("#time-shown").select_option("mean")
+    until(lambda: page.locator("#time tbody tr").count() == 5)
+    numbers = page.locator("#compute tbody").text_content()
+    assert "fno" in numbers and "budget" in page.locator("#compute thead").text_content()
+
+
+def test_the_other_parts_have_their_tables(visit, path):
+    page = visit(path)
+    page.locator("#tab-records").click()
+    page.locator("#list-records .tabulator-row").first.wait_for()
+    page.locator("#list-records .link").first.click()
+    open_cell(page)
+    page.keyboard.press("Escape")
+    page.locator("#tab-ranks").click()
+    assert page.locator("#list-ranks .tabulator-row").count() == 6
+    page.locator("#tab-claims").click()
+    page.locator("#claim-list .tabulator-row").first.wait_for()
+    page.get_by_label("Verdict").select_option("contradicted")
+    until(lambda: set(page.locator("#claim-list .verdict").all_inner_texts()) <= {"contradicted"})
+    page.locator("#tab-about").click()
+    assert page.get_by_text("What the marks mean").is_visible()
+
+
+def test_light_and_dark(visit, path):
+    background = "getComputedStyle(document.body).backgroundColor"
+    page = visit(path, dark=True)
+    dark = page.evaluate(background)
+    page.get_by_role("button", name="Light").click()
+    assert dark != page.evaluate(background) == "rgb(255, 255, 255)"
+    assert visit(path).evaluate(background) == "rgb(255, 255, 255)"
+
+
+@pytest.mark.parametrize("view", ["table", "ranks", "figures", "records", "claims", "about"])
+def test_a_phone_scrolls_tables_not_the_page(visit, path, view):
+    page = visit(path, width=400) if view == "table" else visit_view(visit, path, view)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    if view == "table":
+        holder = page.locator("#board .tabulator-tableholder")
+        holder.evaluate("one => one.scrollTo(200, 0)")
+        assert page.locator("#board .tabulator-row .method").first.bounding_box()["x"] < 30  # it stays
+
+
+def visit_view(visit, path, view):
+    page = visit(path, width=400)
+    page.evaluate("name => document.getElementById(`tab-${name}`).click()", view)
+    page.locator(f"#view-{view}").wait_for()
+    return page
+
+
+def test_a_cell_on_a_phone(visit, path):
+    page = visit(path, width=400, fragment=CELL)
+    open_cell(page)
+    assert page.evaluate("[document.documentElement.scrollWidth, document.querySelector('dialog').scrollWidth]") == [
+        400,
+        400,
+    ]
+
+
+def test_text_of_records_is_text(visit, path):
+    page = visit(path, fragment="cell=pino%7Ccont_1%7Cwave_layer")
+    open_cell(page)
+    assert HOSTILE in page.locator("dialog pre").first.inner_text()
+    page.keyboard.press("Escape")
+    for view in ("records", "about", "figures", "claims", "table"):
+        page.locator(f"#tab-{view}").click()
+    assert page.evaluate("window.hurt") is None and page.locator("img").count() == 0
+
+
+def test_a_view_can_be_sent_as_an_address(visit, path):
+    page = visit(path, fragment="metric=vrmse&datasets=kolmogorov&kind=learned")
+    assert page.locator("#metric").input_value() == "vrmse" and "Mean" not in methods(page)
+    page.locator("#datasets-kolmogorov").click()
+    assert "kolmogorov" not in page.url
