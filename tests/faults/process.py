@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import benchmark
+from benchmark.cli import main
 from tests.benchmark.support import gone
 
 CONTEXT = multiprocessing.get_context("forkserver")
@@ -90,8 +91,6 @@ def _main(arguments: list[str], folder: Path, before: Before) -> None:
     os.chdir(folder)
     os.environ["OMP_NUM_THREADS"] = "1"
     before()
-    from benchmark.cli import main
-
     sys.exit(main(arguments))
 
 
