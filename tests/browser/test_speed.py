@@ -50,7 +50,11 @@ ACTIONS = {
     ),
     "hide intervals": (
         "document.getElementById('intervals').click()",
-        "!document.querySelector('#board .place .interval') && document.querySelector('#board .place')",
+        "!document.querySelector('#board .place .interval').offsetHeight",
+    ),
+    "change the metric": (
+        "const m = document.getElementById('metric'); m.selectedIndex = 1; m.dispatchEvent(new Event('change'))",
+        "document.getElementById('metric-note').textContent.includes('not tested')",
     ),
     "open a cell": (
         "document.querySelector('[data-cell]').click()",

@@ -40,7 +40,7 @@ def planes(video: np.ndarray, size: Size) -> np.ndarray:
 
 def any_plane(mask: np.ndarray, size: Size) -> np.ndarray:
     """Where a block has a sensor."""
-    return np.moveaxis(_blocks(mask, size).any((2, 4)), -1, 0)
+    return np.moveaxis(np.any(_blocks(mask, size), (2, 4)), -1, 0)
 
 
 def seen_planes(values: np.ndarray, mask: np.ndarray, size: Size) -> np.ndarray:

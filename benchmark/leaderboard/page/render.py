@@ -58,4 +58,10 @@ def _digest(text: str) -> str:
 
 def _read(name: str) -> str:
     """Newlines as in the file: a browser reads all kinds as \\n before it takes the digest."""
-    return files(__package__).joinpath(name).read_text(encoding="utf-8").replace("\r\n", "\n").replace("\r", "\n")
+    return (
+        files("benchmark.leaderboard.page")
+        .joinpath(name)
+        .read_text(encoding="utf-8")
+        .replace("\r\n", "\n")
+        .replace("\r", "\n")
+    )

@@ -67,7 +67,9 @@ def own_cell(record: Record) -> Cell:
 def _paths(records: Sequence[Record], runs: Path | None) -> dict[int, Path]:
     """One for each place of a table: of several seeds the first that has any."""
     found: dict[tuple[str, str, str], tuple[int, Path]] = {}
-    for place, record in enumerate(records) if runs is not None and runs.is_dir() else ():
+    if runs is None or not runs.is_dir():
+        return {}
+    for place, record in enumerate(records):
         name = (record.cell.method, record.cell.task, record.cell.dataset)
         path = predictions_path(runs, own_cell(record))
         if name not in found and record.state == "done" and path.exists():

@@ -1,12 +1,13 @@
 // The table: methods down, datasets x tasks across, on Tabulator.
 
-const board = { table: null, drawn: 0, stale: true };
+const board = { table: null, layout: "", drawn: 0, stale: true };
 
 function boardView() {
   const view = h("section", { id: "view-table", class: "view", "aria-label": "Leaderboard" },
     h("p", { id: "metric-note", class: "hint" }), h("div", { id: "board" }), h("div", { id: "footnotes" }));
   watchers.push((changed) => {
-    if (["profile", "metric", "kind", "datasets", "tasks", "intervals"].some((name) => changed.has(name))) board.stale = true;
+    if (["profile", "metric", "kind", "datasets", "tasks"].some((name) => changed.has(name))) board.stale = true;
+    if (changed.has("intervals")) showIntervals();
     if (state.view !== "table") board.stale ||= changed.has("search"); // what is hidden cannot be laid out
     else if (board.stale) drawBoard();
     else if (changed.has("search")) filterBoard();
@@ -20,9 +21,14 @@ async function drawBoard() {
   const places = await placesOf(name);
   if (turn !== board.drawn) return; // another choice was made meanwhile
   const shown = profile().columns.map((column, i) => i).filter((i) => columnShown(profile().columns[i]));
+  describeMetric(name);
+  footnotes(places, shown);
+  const rows = profile().methods.map((method, j) => rowOf(method, j, places, shown)), layout = [state.profile, state.kind, ...shown].join();
+  if (layout === board.layout) return board.table.replaceData(rows); // other numbers in the same places
+  board.layout = layout;
   board.table?.destroy();
   board.table = new Tabulator("#board", {
-    data: profile().methods.map((method, j) => rowOf(method, j, places, shown)),
+    data: rows,
     columns: [methodColumn(), ...datasetGroups(shown)],
     layout: "fitData",
     maxHeight: "80vh",
@@ -35,14 +41,19 @@ async function drawBoard() {
     placeholder: "No method passes the filters.",
     columnDefaults: { headerSortTristate: true, resizable: false },
   });
-  describeMetric(name);
-  footnotes(places, shown);
+  showIntervals();
   board.table.on("renderComplete", oneStop);
   return new Promise((resolve) => board.table.on("tableBuilt", () => { startArrows(); resolve(); }));
 }
 
 const rowOf = (method, j, places, shown) => ({ place: j, method, kind: method.kind, name: method.label,
   ...Object.fromEntries(shown.map((i) => [`c${i}`, places[i][j]])) });
+
+/** At once by the style; rows take their new height when there is time. */
+function showIntervals() {
+  document.getElementById("board").classList.toggle("plain-numbers", !state.intervals);
+  if (board.table?.initialized) setTimeout(() => board.table.redraw(true), 250);
+}
 
 function filterBoard() {
   board.table.setFilter((row) => methodShown(row.method));
@@ -95,7 +106,7 @@ function headerButton(cell) {
 function placeButton(place, i, j) {
   const notes = told(place);
   const marks = [place.alike ? ALIKE : "", ...place.notes.map(letter)].filter(Boolean).join(",");
-  const spread = state.intervals && (place.interval || place.spread);
+  const spread = place.interval || place.spread;
   const { datasetLabel, taskLabel } = profile().columns[i];
   return h("button", { class: `place ${place.emphasis} ${place.value === null ? "none" : ""}`, type: "button", tabindex: "-1",
     "data-cell": `${i}.${j}`, "data-tip": notes.length ? notes.join("\n") : null,
