@@ -8,13 +8,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmark.planning.plan import PlannedCell
+
+SIGNALS = (signal.SIGTERM, signal.SIGUSR2)  # what Slurm warns all processes of a job with; see `worker.answer_signals`
 
 
 @dataclass
@@ -44,7 +46,7 @@ class WorkerProcess:
         command = [sys.executable, "-P", "-m", "benchmark.running.worker", *map(str, (answers, watched, os.getpid()))]
         log.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with log.open("ab") as file:
+            with log.open("ab") as file, _held_back(SIGNALS):
                 popen = subprocess.Popen(
                     command, stdin=subprocess.PIPE, stdout=file, stderr=file,
                     pass_fds=(answers, watched), start_new_session=True, env=environment,
@@ -103,3 +105,13 @@ class WorkerProcess:
         os.close(self.events)
         os.close(self.life)
         return code
+
+
+@contextmanager
+def _held_back(signals: Iterable[signal.Signals]) -> Iterator[None]:
+    """Signals wait until this is over, and in a process that is started meanwhile until it asks for them."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -42,6 +42,7 @@ from benchmark.records.record import Record
 from benchmark.running import locks, provenance
 from benchmark.running.cell import RunContext, free_memory, help_to_fit, run_cell
 from benchmark.running.claim import is_out_of_memory, lock_path, remove_parts, settled
+from benchmark.running.process import SIGNALS
 from benchmark.running.team import Team
 
 PR_SET_PDEATHSIG = 1
@@ -182,14 +183,14 @@ def die_with_parent(life: int, parent: int) -> None:
         os.killpg(0, signal.SIGKILL)
 
 
-def leave_signals_to_parent() -> None:
-    """Slurm sends its warnings to all processes of a job; the job's own one decides, and ends us if need be.
-
-    Processes that a method forks or starts keep the default.
+def answer_signals(in_slurm: bool) -> None:
+    """Signals that were held back since we were started. Slurm's warnings are for the job's own process, which ends us
+    if need be; what a method forks or starts keeps the default.
     """
-    for number in (signal.SIGTERM, signal.SIGUSR2):
+    for number in SIGNALS if in_slurm else ():
         signal.signal(number, lambda *_: None)
         os.register_at_fork(after_in_child=partial(signal.signal, number, signal.SIG_DFL))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
 
 
 def _take_stdin() -> TextIO:
@@ -224,8 +225,7 @@ def _speaker(descriptor: int) -> Say:
 def main() -> None:
     descriptor, life, parent = map(int, sys.argv[1:])
     die_with_parent(life, parent)
-    if "SLURM_JOB_ID" in os.environ:
-        leave_signals_to_parent()
+    answer_signals("SLURM_JOB_ID" in os.environ)
     lines, say = _take_stdin(), _speaker(descriptor)
     run = json.loads(lines.readline())
     resolver = Resolver.of(Request.from_json(run["request"]))
