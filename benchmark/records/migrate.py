@@ -49,6 +49,8 @@ SCOPES = {
 def upgrade(raw: Mapping[str, Any]) -> dict[str, Any]:
     """The JSON of a record of this schema or an earlier one, in this schema; what came in is left as it was."""
     record, schema = dict(raw), int(raw["schema"])
+    if schema == SCHEMA:
+        return record | {"schema": SCHEMA}
     settings = copy.deepcopy(record.get("settings") or {})
     for since in range(schema + 1, SCHEMA + 1):
         rename(settings, RENAMED.get(since, {}))

@@ -74,7 +74,7 @@ class MetricScore:
         curves = bounds if isinstance(score.mean, list) else ([*bounds],)
         if not all(isinstance(part, list) and finite(*part) for part in (score.values, *curves)):
             raise TypeError("a metric: expected finite numbers")
-        return replace(score, unit=str(score.unit))
+        return score if type(score.unit) is str else replace(score, unit=str(score.unit))
 
     def to_json(self, digits: int | None = None) -> dict[str, Any]:
         """`digits`: how many significant ones to keep of the values; None is all."""
