@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from benchmark.core.grid import Grid, check_static, check_video
+from benchmark.core.transfer import to_device
 
 if TYPE_CHECKING:
     from benchmark.core.equation import Equation
@@ -49,8 +50,9 @@ class Problem:
         return replace(self, values=self.values[index], mask=self.mask[index], static=static)
 
     def to(self, device: Any) -> Problem:
-        static = None if self.static is None else self.static.to(device)
-        return replace(self, values=self.values.to(device), mask=self.mask.to(device), static=static)
+        static = None if self.static is None else to_device(self.static, device)
+        values, mask = to_device(self.values, device), to_device(self.mask, device)
+        return replace(self, values=values, mask=mask, static=static)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from torch import Tensor
 
 from benchmark.core.grid import Grid, check_static, check_video
+from benchmark.core.transfer import to_device
 
 if TYPE_CHECKING:
     from benchmark.core.equation import Equation
@@ -35,7 +36,8 @@ class Trajectories:
         return replace(self, u=self.u[index], static=static)
 
     def to(self, device: Any) -> Trajectories:
-        return replace(self, u=self.u.to(device), static=None if self.static is None else self.static.to(device))
+        static = None if self.static is None else to_device(self.static, device)
+        return replace(self, u=to_device(self.u, device), static=static)
 
 
 class TrajectorySet(Protocol):

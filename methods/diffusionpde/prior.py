@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
 from benchmark.core import Grid, TrajectorySet
+from benchmark.core.transfer import to_device
 from methods.blocks.conditioning import Shape
 from methods.blocks.networks.unet import Architecture, UNet
 from methods.blocks.training.batches import Batches, ShuffledBatches, Stream, generator
@@ -42,8 +43,8 @@ class Pair:
         return Pair(self.u[index], self.label[index], None if self.static is None else self.static[index])
 
     def to(self, device: Any) -> Pair:
-        static = None if self.static is None else self.static.to(device)
-        return Pair(self.u.to(device), self.label.to(device), static)
+        static = None if self.static is None else to_device(self.static, device)
+        return Pair(to_device(self.u, device), to_device(self.label, device), static)
 
 
 @dataclass(frozen=True)

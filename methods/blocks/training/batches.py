@@ -6,6 +6,7 @@ the same batch (`sharing.py`). Every place has a seed of its own, every purpose 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from enum import IntEnum
@@ -18,6 +19,8 @@ from torch import Tensor
 
 from benchmark.core import Trajectories, TrajectorySet
 from methods.blocks.training.sharing import rows, share_of
+
+AHEAD = 2  # batches that are read while one is used
 
 # -- random numbers
 
@@ -96,14 +99,22 @@ class ShuffledBatches:
 
 
 def ahead(batches: Batches, start: int, device: Any, rank: int = 0, world: int = 1) -> Generator[Any, None, None]:
-    """Batches from `start` on, on the device; the next one is read in a thread while this one is used."""
+    """Batches from `start` on, on the device; the next ones are read in a thread while this one is used.
+
+    In memory are `AHEAD` batches and the one in use, however large the set is: each is read from where it lies, a
+    trajectory at a time, and of a shared batch only this process's part.
+    """
 
     def fetch(step: int) -> Any:
         return batches(step, rank, world).to(device)
 
-    with ThreadPoolExecutor(1, "batches") as pool:
-        pending = pool.submit(fetch, start)
-        for step in count(start + 1):
-            batch = pending.result()
-            pending = pool.submit(fetch, step)
+    pool = ThreadPoolExecutor(1, "batches")
+    try:
+        pending = deque(pool.submit(fetch, start + k) for k in range(AHEAD))
+        for step in count(start + AHEAD):
+            batch = pending.popleft().result()
+            pending.append(pool.submit(fetch, step))
             yield batch
+            del batch
+    finally:
+        pool.shutdown(cancel_futures=True)

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from benchmark.core import Problem, Task, Trajectories, TrajectorySet
+from benchmark.core.transfer import to_device
 from methods.blocks.training.batches import Batches, ShuffledBatches, Stream, generator
 from methods.blocks.training.sharing import share_of
 from methods.blocks.training.symmetry import Turn
@@ -147,7 +148,7 @@ class Clip:
         return Clip(self.u[index], None if self.static is None else self.static[index])
 
     def to(self, device: Any) -> Clip:
-        return Clip(self.u.to(device), None if self.static is None else self.static.to(device))
+        return Clip(to_device(self.u, device), None if self.static is None else to_device(self.static, device))
 
 
 @dataclass(frozen=True)
