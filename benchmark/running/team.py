@@ -20,11 +20,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Self
@@ -107,6 +108,9 @@ class Team:
 
     def _whose(self, error: Exception, store: Store, key: str) -> Exception:
         """The error to raise: another process's, if ours is only that we lost it."""
+        if is_lost_connection(error):
+            with suppress(RuntimeError):  # nobody says why
+                store.wait([key], timedelta(seconds=GRACE / 2))
         first = store.compare_set(key, "", f"process {self.rank} of {self.world}: {type(error).__name__}: {error}")
         text = first.decode()
         if not is_lost_connection(error):
@@ -181,8 +185,7 @@ def _watched(team: Team, key: str) -> Iterator[None]:
 
 def _slurm_address(e: Mapping[str, str]) -> tuple[str, int]:
     """The node of process 0, and a port that follows from job and step."""
-    from lightning_fabric.plugins.environments.slurm import SLURMEnvironment
-
-    nodes = e.get("SLURM_STEP_NODELIST") or e.get("SLURM_NODELIST", "127.0.0.1")
+    nodes = e.get("SLURM_STEP_NODELIST") or e.get("SLURM_NODELIST", "127.0.0.1")  # gpu[07-09,12],login
+    first = re.sub(r"\[([^],-]+)[^]]*\]", r"\1", nodes).split(",")[0]
     port = 20_000 + (31 * int(e["SLURM_JOB_ID"]) + int(e.get("SLURM_STEP_ID", 0))) % 10_000
-    return e.get("MASTER_ADDR") or SLURMEnvironment.resolve_root_node_address(nodes), port
+    return e.get("MASTER_ADDR") or first, port

@@ -1,0 +1,80 @@
+"""Smoke fits of every learned method, alone or shared by the processes that torchrun starts.
+
+    python -m torch.distributed.run --standalone --nproc-per-node=2 -m tests.methods.shared_fits DATA FOLDER
+
+Every step is logged, and fits are short: rounding differs with the number of processes, and training amplifies it.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+from safetensors.torch import save_file
+
+from benchmark.core import Method, Run
+from benchmark.planning.plan import plan
+from benchmark.planning.request import Request
+from benchmark.planning.resolve import Resolver
+from datasets.store import open_split
+from methods.blocks.training import loop
+
+CONT = [
+    "videopde",
+    "videopde_unified",
+    "videopde_kriged",
+    "fno",
+    "deeponet",
+    "voronoi_unet",
+    "senseiver",
+    "diffusionpde",
+    "diffusionpde_ext",
+    "fundps",
+    "shu",
+    "zhuang",
+    "eci",
+    "sda",
+    "ablation_mixed",
+    "ablation_concat",
+    "ablation_latent",
+    "ablation_flat",
+    "ablation_hierarchical",
+]
+CASES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
+    **{name: (name, "cont_3", "navier_stokes", ()) for name in CONT},
+    **{name: (name, "fwd_full", "navier_stokes", ()) for name in ("pino", "pino_refined")},
+    "two pair models": ("diffusionpde_ext", "cont_3", "navier_stokes", ("shared=false",)),
+    "a steady problem": ("deeponet", "fwd_full", "helmholtz", ()),
+    "symmetries": ("videopde", "fwd_partial", "navier_stokes", ("symmetries=true",)),
+    "dropout": ("diffusionpde", "cont_3", "navier_stokes", ("architecture.dropout=0.2",)),
+    "uneven shares": ("shu", "cont_3", "navier_stokes", ("training.batch=7",)),
+}
+
+
+def request(case: str, data: Path) -> Request:
+    method, task, dataset, overrides = CASES[case]
+    return Request((method,), (task,), (dataset,), profile="smoke", device="cpu", budget=0.1, overrides=overrides,
+                   data=data)  # fmt: skip
+
+
+def fit(case: str, data: Path, folder: Path) -> Method:
+    asked = request(case, data)
+    cell = Resolver.of(asked).resolve(plan(asked)[0].cell)
+    train, valid = (open_split(cell.dataset, split, data) for split in ("train", "valid"))
+    report, loop.REPORT = loop.REPORT, 1e-9
+    try:
+        return cell.method(cell.settings).fit(train, valid, cell.tasks, 0, Run(folder=folder))
+    finally:
+        loop.REPORT = report
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo")
+    for name in CASES:
+        method = fit(name, Path(sys.argv[1]), Path(sys.argv[2]) / name)
+        if dist.get_rank() == 0:
+            save_file(method.state(), Path(sys.argv[2]) / name / "state.safetensors")
+    dist.destroy_process_group()
