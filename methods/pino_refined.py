@@ -14,10 +14,12 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
-from benchmark.core import Dataset, Memory, Method, Prediction, Problem, Run, Task, TrajectorySet
+from benchmark.core import Dataset, Memory, Method, Prediction, Problem, Run, Task, TrajectorySet, Work
 from methods import pino
+from methods.blocks.memory import stand_in
 from methods.blocks.regression import relative_error
-from methods.blocks.residual import refine_in_chunks
+from methods.blocks.residual import refine, refine_in_chunks
+from methods.blocks.work import Traffic
 from methods.pino import PINO
 
 
@@ -94,6 +96,20 @@ class PINORefined(Method):
 
     def memory(self, task: Task, tasks: Sequence[Task], dataset: Dataset, videos: int) -> Memory:
         return self.pino.memory(task, tasks, dataset, videos)
+
+    def fit_work(self, tasks: Sequence[Task], dataset: Dataset) -> Work:
+        return self.pino.fit_work(tasks, dataset)
+
+    def prediction_work(self, task: Task, tasks: Sequence[Task], dataset: Dataset, frames: int) -> Work:
+        """With one evaluation of the residual an iteration: line searches that try twice come on top."""
+        problem = task.observe(stand_in(dataset, 1, frames), [torch.Generator().manual_seed(0)])
+        spent = []
+        for iterations in (1, 2):
+            with Traffic() as traffic:
+                refine(problem.values, problem, iterations)
+            spent.append(traffic.work)
+        refined = spent[0] + (self.settings.refine - 1) * (spent[1] - spent[0])
+        return self.pino.prediction_work(task, tasks, dataset, frames) + refined
 
     def cost(self) -> dict[str, float]:
         return self.pino.cost()

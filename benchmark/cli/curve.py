@@ -65,7 +65,8 @@ def add(verbs: argparse._SubParsersAction) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    from benchmark.cli.run import exit_code, show_plan
+    from benchmark.cli.plan_view import show_plan
+    from benchmark.cli.run import exit_code
 
     requests = make_requests(arguments)
     planned = make_plans(requests, is_part=arguments.no_run)

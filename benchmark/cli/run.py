@@ -25,7 +25,6 @@ EXAMPLES = """  python -m benchmark run --method kriging --task cont_3
   python -m benchmark run --method fno --task cont_3 --set architecture.width=64 --name wide
   python -m benchmark run --suite continuous --dry-run
 """
-PLAN_HEADER = ("method", "task", "dataset", "profile", "seed", "state", "time", "memory MB", "reason")
 RECORD_HEADER = ("method", "task", "dataset", "seed", "rel_l2 %", "95 %", "fit s", "predict s", "state")
 
 
@@ -46,6 +45,9 @@ def add(verbs: argparse._SubParsersAction) -> None:
     )
     add_running(parser)
     parser.add_argument("--no-wait", action="store_true", help="with --executor slurm: submit the jobs and return")
+    parser.add_argument(
+        "--gpu", metavar="NAME", help="with --dry-run: forecast times for an L40S, A40, A100, H100, H200 or 4090"
+    )
     parser.set_defaults(execute=execute)
 
 
@@ -91,13 +93,14 @@ def add_running(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
+    from benchmark.cli.plan_view import means_of, show_plan
     from benchmark.planning.plan import plan
 
     check_cluster(arguments)
     on_cluster = arguments.executor == "slurm"
     requests = make_requests(arguments)
-    count_memory = arguments.dry_run or on_cluster
-    planned = {variant: plan(request, count_memory=count_memory) for variant, request in requests.items()}
+    means = means_of(arguments)
+    planned = {variant: plan(request, means=means) for variant, request in requests.items()}
     if arguments.dry_run:
         return show_plan(planned, arguments.json)
     from benchmark.cli.live import Live
@@ -162,56 +165,6 @@ def _seed(text: str) -> int:
     if not text.isdigit():
         raise UserError(f"--seed: expected numbers like 0,1,2, got {text!r}")
     return int(text)
-
-
-def show_plan(planned: dict[str, list[Any]], as_json: bool) -> int:
-    from dataclasses import asdict
-
-    cells = [(variant, p) for variant, found in planned.items() for p in found]
-    rows = [
-        {
-            "cell": asdict(p.cell),
-            "state": p.state,
-            "action": p.action,
-            "reason": p.reason,
-            "estimate": asdict(p.estimate),
-            "stored": p.stored and {name: p.stored.provenance.get(name) for name in ("created", "commit", "dirty")},
-            **({"variant": variant} if variant else {}),
-        }
-        for variant, p in cells
-    ]
-    todo = [p.estimate for _, p in cells if p.action == "run"]
-    total = {
-        "cells": len(cells),
-        "to_run": len(todo),
-        "seconds": sum(e.seconds or 0 for e in todo),
-        "unknown_seconds": sum(e.seconds is None for e in todo),
-        "memory_mb": max((e.memory_mb for e in todo), default=0.0),
-        "disk_mb": sum(e.disk_mb for e in todo),
-    }
-    if as_json:
-        print(json.dumps({"cells": rows, "total": total}, indent=1))
-        return 0
-    from tabulate import tabulate
-
-    table = []
-    for variant, p in cells:
-        runs = p.action == "run"
-        time, memory = (_seconds(p.estimate.seconds), f"{p.estimate.memory_mb:.0f}") if runs else ("-", "-")
-        state = f"{p.state}, {stored(p.stored)}" if p.stored else p.state
-        cell = (p.cell.label, p.cell.task, p.cell.dataset, p.cell.profile, p.cell.seed)
-        table.append([*_named(variant), *cell, state, time, memory, p.reason[:70]])
-    print(tabulate(table, _header(planned, PLAN_HEADER)))
-    unknown = f" (+ {total['unknown_seconds']} cells of unknown length)" if total["unknown_seconds"] else ""
-    print(f"\n{total['to_run']} of {total['cells']} cells to run: about {_seconds(total['seconds'])}{unknown}, "
-          f"up to {total['memory_mb']:.0f} MB of memory, {total['disk_mb']:.0f} MB of disk")  # fmt: skip
-    return 0
-
-
-def _seconds(value: float | None) -> str:
-    if value is None:
-        return "?"
-    return f"{value:.0f} s" if value < 120 else f"{value / 60:.0f} min" if value < 7200 else f"{value / 3600:.1f} h"
 
 
 def show_records(

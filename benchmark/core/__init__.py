@@ -11,7 +11,7 @@ from benchmark.core.dataset import Dataset, Layout, Sizes, Split
 from benchmark.core.draws import keyed_generator
 from benchmark.core.equation import Equation
 from benchmark.core.grid import Boundary, Grid
-from benchmark.core.method import Kind, Memory, Method, Run, Scope
+from benchmark.core.method import Kind, Memory, Method, Run, Scope, Work
 from benchmark.core.problem import Prediction, Problem, RollOut
 from benchmark.core.task import Task
 from benchmark.core.trajectories import Trajectories, TrajectorySet
@@ -35,5 +35,6 @@ __all__ = [
     "Task",
     "Trajectories",
     "TrajectorySet",
+    "Work",
     "keyed_generator",
 ]

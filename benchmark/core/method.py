@@ -39,6 +39,23 @@ class Memory:
     predict: float
 
 
+@dataclass(frozen=True)
+class Work:
+    """What is computed: floating-point operations (`core/flop.py`), and bytes that the rest reads and writes."""
+
+    flop: float = 0.0
+    bytes: float = 0.0
+
+    def __add__(self, other: Work) -> Work:
+        return Work(self.flop + other.flop, self.bytes + other.bytes)
+
+    def __sub__(self, other: Work) -> Work:
+        return self + -1 * other
+
+    def __rmul__(self, factor: float) -> Work:
+        return Work(factor * self.flop, factor * self.bytes)
+
+
 class Method(ABC):
     """fit, predict, and a word on what it cannot do.
 
@@ -110,6 +127,14 @@ class Method(ABC):
 
     def memory(self, task: Task, tasks: Sequence[Task], dataset: Dataset, videos: int) -> Memory | None:
         """Of a fit for `tasks` and of `videos` predicted for `task`, counted before any fit; None: not known."""
+        return None
+
+    def fit_work(self, tasks: Sequence[Task], dataset: Dataset) -> Work | None:
+        """Of a fit for `tasks`, counted before any; None: not known."""
+        return None
+
+    def prediction_work(self, task: Task, tasks: Sequence[Task], dataset: Dataset, frames: int) -> Work | None:
+        """Of one sample of one trajectory of `frames` frames after such a fit, counted before any; None: not known."""
         return None
 
     def cost(self) -> dict[str, float]:

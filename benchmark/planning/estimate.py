@@ -1,8 +1,9 @@
-"""What a cell will take, before it runs: from records of the same method nearby, else from what is declared.
+"""What a cell will take, before it runs: from records of the same method nearby, else from what is declared or counted.
 
-Nearest first: this cell's own record, then the same task with another seed, then other tasks of the dataset. Without
-any, it is what the profile allows for a fit of its scope on one quiet core (`python -m benchmark budget` measures it),
-which leaves the prediction out.
+Nearest first: this cell's own record, then the same task with another seed, then other tasks of the dataset, then
+variants. Without any, it is what the profile allows for a fit of its scope on one quiet core (`python -m benchmark
+budget` measures it), which leaves the prediction out; a profile that allows nothing, such as `paper`, is forecast from
+the work that a method counts of itself and the rate of a machine (`forecast.py`).
 
 Memory without a record is what the method counts of itself (`Method.memory`), with the test set, its prediction and the
 process. Counting runs networks without their arithmetic and takes a second or more, so it is done where it is asked for
@@ -11,14 +12,17 @@ and once for all tasks that show alike much; otherwise, and where a method canno
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmark.core import Memory, Split
+from benchmark.core import Split
+from benchmark.planning import counts
+from benchmark.planning.forecast import Forecast, forecast
+from benchmark.planning.machine import Machine
 from benchmark.planning.request import Request
 from benchmark.planning.resolve import Resolved, is_fitted
-from benchmark.records.cell import Cell, digest, plain
+from benchmark.records.cell import Cell
 from benchmark.records.files import read_record
 from benchmark.records.record import Record, RecordError
 
@@ -30,7 +34,7 @@ BUDGET = {  # seconds of a fit, by profile and scope; `paper` has none
 BYTES = 4  # float32
 PROCESS_MB = 400.0  # of Python, torch and what they import
 
-_COUNTED: dict[str, Memory | None] = {}
+COPIES = 11  # of the parameters on disk at most: weights, and two checkpoints with averages and the optimiser's state
 
 
 @dataclass(frozen=True)
@@ -39,13 +43,26 @@ class Estimate:
     memory_mb: float
     disk_mb: float
     basis: str
+    flop: float | None = None  # of fit and prediction, where they are forecast
 
 
 NOTHING = Estimate(0.0, 0.0, 0.0, "nothing to do")
 
 
+@dataclass(frozen=True)
+class Means:
+    """What may be spent on estimates, and for which machine they are."""
+
+    memory: bool = False  # may be counted
+    machine: Callable[[], Machine] | None = None  # that times are forecast for; None: they are not
+    named: bool = False  # asked for by its name: its forecast counts more than records of other machines
+
+
+NOTHING_SPENT = Means()
+
+
 def estimate(
-    cell: Resolved, request: Request, to_generate: Iterable[Split], fit_counted: bool, count_memory: bool = False
+    cell: Resolved, request: Request, to_generate: Iterable[Split], fit_counted: bool, means: Means = NOTHING_SPENT
 ) -> Estimate:
     """`to_generate`: splits that this cell will make; `fit_counted`: an earlier cell makes the fit that it uses."""
     trajectories = cell.identity["evaluation"]["trajectories"]
@@ -53,12 +70,13 @@ def estimate(
     video_mb = trajectories * cell.scored_length * resolution**2 * BYTES / 2**20
     disk = _data_mb(cell, to_generate)
     has_fit = fit_counted or is_fitted(cell.fit_folder(request.runs))
-    record = _nearest_record(cell.cell, request.results)
+    record = None if means.named and cell.method.kind == "learned" else _nearest_record(cell.cell, request.results)
     if record is None:
-        seconds, basis = _declared(cell, request, has_fit)
-        own = method_memory(cell, trajectories * samples) if count_memory else None
+        seconds, basis, flop = _unseen(cell, request, has_fit, means)
+        own = counts.memory(cell, trajectories * samples) if means.memory else None
         memory = 0.0 if own is None else PROCESS_MB + max(own.fit, own.predict) / 2**20
-        return Estimate(seconds, memory + video_mb * (samples + 3), disk, basis)
+        disk += COPIES * _parameters(cell) * BYTES / 2**20 if means.memory and not has_fit else 0.0
+        return Estimate(seconds, memory + video_mb * (samples + 3), disk, basis, flop)
     cost = record.cost
     longer = 1.0 if record.cell.variant == cell.cell.variant else request.budget  # a record of the plain budget
     seconds = cost["predict_seconds"] * trajectories * samples * (longer if cell.method.scope == "instance" else 1.0)
@@ -67,17 +85,20 @@ def estimate(
     return Estimate(seconds, max(cost["peak_memory_mb"], video_mb), disk, f"the record of {record.cell}")
 
 
-def method_memory(cell: Resolved, videos: int) -> Memory | None:
-    """None: the method cannot say, or fails at it, which is no reason not to plan."""
-    task = cell.task
-    key = digest([cell.cell.method, cell.cell.dataset, plain(cell.settings), plain(cell.dataset.settings),
-                  task.family == "continuous", task.is_sparse, videos])  # fmt: skip
-    if key not in _COUNTED:
-        try:
-            _COUNTED[key] = cell.method(cell.settings).memory(task, cell.tasks, cell.dataset, videos)
-        except Exception:  # whatever a stranger's network does with tensors that have no numbers
-            _COUNTED[key] = None
-    return _COUNTED[key]
+def _unseen(cell: Resolved, request: Request, has_fit: bool, means: Means) -> tuple[float | None, str, float | None]:
+    """Seconds of a cell without a record, who says so, and the FLOP where they are counted."""
+    seconds, basis = _declared(cell, request, has_fit)
+    if means.machine is None or cell.method.kind != "learned" or (seconds is not None and not means.named):
+        return seconds, basis, None
+    found: Forecast | None = forecast(cell, means.machine(), has_fit)
+    return (seconds, basis, None) if found is None else (found.seconds, found.basis, found.flop)
+
+
+def _parameters(cell: Resolved) -> int:
+    try:
+        return cell.method(cell.settings).parameters(cell.task, cell.dataset) or 0
+    except Exception:  # whatever a stranger's method does
+        return 0
 
 
 def _declared(cell: Resolved, request: Request, has_fit: bool) -> tuple[float | None, str]:
@@ -101,7 +122,8 @@ def _nearest_record(cell: Cell, results: Path) -> Record | None:
     folder = results / cell.profile / cell.dataset
     same_task = sorted((folder / cell.task).glob(f"{cell.method}-s*.json"))
     others = sorted(folder.glob(f"*/{cell.method}-s*.json"))
-    return next(_with_cost([cell.path(results), *same_task, *others]), None)
+    variants = sorted(folder.glob(f"*/{cell.method}@*-s*.json"))
+    return next(_with_cost([cell.path(results), *same_task, *others, *variants]), None)
 
 
 def _with_cost(paths: Iterable[Path]) -> Iterator[Record]:

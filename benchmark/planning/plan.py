@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from benchmark.core import Split
 from benchmark.errors import UserError
-from benchmark.planning.estimate import NOTHING, Estimate, estimate
+from benchmark.planning.estimate import NOTHING, NOTHING_SPENT, Estimate, Means, estimate
 from benchmark.planning.registry import PluginError, near
 from benchmark.planning.request import Request
 from benchmark.planning.resolve import NoProfile, Resolved, Resolver, about
@@ -50,10 +50,10 @@ class PlannedCell:
         return digest(self.settings)
 
 
-def plan(request: Request, is_part: bool = False, count_memory: bool = False) -> list[PlannedCell]:
+def plan(request: Request, is_part: bool = False, means: Means = NOTHING_SPENT) -> list[PlannedCell]:
     """Every cell of the request, once. Names, overrides and plugins are checked before anything else.
 
-    `is_part`: of a larger request whose overrides and names have been checked; `count_memory`: see `estimate`.
+    `is_part`: of a larger request whose overrides and names have been checked; `means`: see `estimate`.
     """
     resolver = Resolver.of(request)
     cells = cells_of(request, resolver)
@@ -63,7 +63,7 @@ def plan(request: Request, is_part: bool = False, count_memory: bool = False) ->
     if not is_part:
         resolver.check_changes()
     counted = _Counted()
-    planned = [_plan_cell(cell, request, resolver, counted, count_memory) for cell in cells]
+    planned = [_plan_cell(cell, request, resolver, counted, means) for cell in cells]
     if not is_part:
         check_names(request, planned)
     return planned
@@ -92,7 +92,7 @@ def _known_profile(request: Request, resolver: Resolver) -> bool:
     return any(request.profile in resolver.registry.load("datasets", d).profiles for d in resolver.names("datasets"))
 
 
-def _plan_cell(cell: Cell, request: Request, resolver: Resolver, counted: _Counted, count_memory: bool) -> PlannedCell:
+def _plan_cell(cell: Cell, request: Request, resolver: Resolver, counted: _Counted, means: Means) -> PlannedCell:
     try:
         resolved = resolver.resolve(cell)
     except NoProfile as error:
@@ -116,7 +116,7 @@ def _plan_cell(cell: Cell, request: Request, resolver: Resolver, counted: _Count
         return PlannedCell(cell, state, "skip", fit=fit, **known)
     missing: list[Split] = [split for split in resolved.splits if resolver.stored(cell.dataset)[split] == "missing"]
     to_generate: list[Split] = [split for split in missing if (cell.dataset, split) not in counted.data]
-    cost = estimate(resolved, request, to_generate, fit in counted.fits, count_memory)
+    cost = estimate(resolved, request, to_generate, fit in counted.fits, means)
     counted.data |= {(cell.dataset, split) for split in missing}
     counted.fits.add(fit)
     return PlannedCell(cell, state, "run", reason, cost, fit, **known)

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Self
 import torch
 from torch import Tensor, nn
 
-from benchmark.core import Dataset, Memory, Method, Prediction, Problem, Run, Task, TrajectorySet
+from benchmark.core import Dataset, Memory, Method, Prediction, Problem, Run, Task, TrajectorySet, Work
 from methods.blocks.conditioning import ObservedFrames, Shape, known_fields
 from methods.blocks.memory import memory_of
 from methods.blocks.normaliser import Normaliser
@@ -31,6 +31,7 @@ from methods.blocks.training.loop import Stage
 from methods.blocks.training.optimiser import Group
 from methods.blocks.training.symmetry import Symmetries
 from methods.blocks.training.symmetry_search import find_symmetries
+from methods.blocks.work import fit_work, prediction_work
 
 SYMMETRIES = "training examples turned by the equation's symmetries"
 COORDINATES = "coordinates as input"
@@ -190,6 +191,12 @@ class Learned(Method):
 
     def memory(self, task: Task, tasks: Sequence[Task], dataset: Dataset, videos: int) -> Memory:
         return memory_of(self, task, tasks, dataset, videos)
+
+    def fit_work(self, tasks: Sequence[Task], dataset: Dataset) -> Work:
+        return fit_work(self, tasks, dataset)
+
+    def prediction_work(self, task: Task, tasks: Sequence[Task], dataset: Dataset, frames: int) -> Work:
+        return prediction_work(self, task, tasks, dataset, frames)
 
     def cost(self) -> dict[str, float]:
         counted = {"fit_flop": int(self.flop_.sum())} if self.flop_.all() else {}

@@ -70,13 +70,8 @@ def memory_of(method: Learned, task: Task, tasks: Sequence[Task], dataset: Datas
     """Of a fit for `tasks` and of `videos` predicted for one of them, beside what the process has anyway; float32."""
     from methods.blocks.learned import Learned
 
-    method, train = type(method)(few_steps(method.settings, method.sampling_settings)), stand_in(dataset, 2)
-    method.normaliser_ = Normaliser.fit(train)
-    observed = ObservedFrames.of(tasks, train.grid)
-    method.observed_ = observed.state(len(train.grid.times))
-    method.shape_ = Shape.of(train, observed, method.settings.coordinates)
-    with FakeTensorMode(allow_non_fake_inputs=True):
-        method.net_ = method.network(method.shape_)
+    short = type(method)(few_steps(method.settings, method.sampling_settings))
+    method, train = rehearsed(short, tasks, dataset)
     weights = size_of(method.net_)
     stages = method.stages(train, train, tasks, torch.device("cpu"))
     fit = max(weights + _training(stage, train) for stage in stages)
@@ -87,9 +82,21 @@ def memory_of(method: Learned, task: Task, tasks: Sequence[Task], dataset: Datas
     return Memory(fit, weights + predicted)
 
 
-def stand_in(dataset: Dataset, count: int) -> Trajectories:
-    """Random trajectories of a dataset's shape."""
-    frames, side, draws = dataset.sizes.frames, dataset.sizes.resolution, torch.Generator().manual_seed(0)
+def rehearsed(method: Learned, tasks: Sequence[Task], dataset: Dataset) -> tuple[Learned, Trajectories]:
+    """The same with networks that have no numbers, and two trajectories that it could be trained on."""
+    method, train = type(method)(method.settings), stand_in(dataset, 2)
+    method.normaliser_ = Normaliser.fit(train)
+    observed = ObservedFrames.of(tasks, train.grid)
+    method.observed_ = observed.state(len(train.grid.times))
+    method.shape_ = Shape.of(train, observed, method.settings.coordinates)
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        method.net_ = method.network(method.shape_)
+    return method, train
+
+
+def stand_in(dataset: Dataset, count: int, frames: int | None = None) -> Trajectories:
+    """Random trajectories of a dataset's shape, of the length of those in its training set or of another."""
+    frames, side, draws = frames or dataset.sizes.frames, dataset.sizes.resolution, torch.Generator().manual_seed(0)
     u = torch.randn(count, frames, side, side, len(dataset.channels), generator=draws)
     names = len(dataset.static_names)
     static = 1 + 0.1 * torch.rand(count, side, side, names, generator=draws) if names else None
@@ -153,15 +160,15 @@ def _prediction(method: Learned, task: Task, dataset: Dataset, count: int) -> in
     return watch.peak
 
 
-def few_steps(settings: Any, names: Iterable[str]) -> Any:
+def few_steps(settings: Any, names: Iterable[str], few: int = FEW) -> Any:
     """The settings with samplers of a few steps; `names` are those of settings that a prediction alone reads."""
     changes: dict[str, Any] = {}
     for name in {name.partition(".")[0] for name in names}:
         value = getattr(settings, name)
         if is_dataclass(value):
-            changes[name] = few_steps(value, vars(value))
+            changes[name] = few_steps(value, vars(value), few)
         elif name in STEPS:
-            changes[name] = min(value, FEW)
+            changes[name] = min(value, few)
     return replace(settings, **changes)
 
 

@@ -9,9 +9,10 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from benchmark.core import Dataset, Memory, Method, Prediction, Problem, Run, Task, TrajectorySet
+from benchmark.core import Dataset, Memory, Method, Prediction, Problem, Run, Task, TrajectorySet, Work
 from methods.blocks.memory import Watch, fake, growing, stand_in
-from methods.blocks.roll_out import roll_out
+from methods.blocks.roll_out import roll_out, windows
+from methods.blocks.work import Traffic
 from methods.pinn.ansatz import make_ansatz, predicted
 from methods.pinn.features import Features
 from methods.pinn.loss import Answer, Loss, video
@@ -125,6 +126,18 @@ class PINN(Method):
             return watch.peak + 2 * s.schedule.history * weights.nbytes
 
         return Memory(0.0, growing(peak, min(videos, s.chunk)))
+
+    def prediction_work(self, task: Task, tasks: Sequence[Task], dataset: Dataset, frames: int) -> Work:
+        """Of the loss and its gradient, once an iteration: line searches that try twice come on top."""
+        s, draws = self.settings, [torch.Generator() for _ in range(2)]
+        window, whole = (task.observe(stand_in(dataset, 2, n), draws) for n in (min(s.window, frames), frames))
+        answer = make_answer(window, s)
+        loss = Loss(window, answer, s.sampling, s.weight, seed=0)
+        weights = fake(start(answer.sizes, 2, seed=0)).requires_grad_()
+        with Traffic() as traffic:
+            torch.autograd.grad(loss(weights, None).sum(), weights)
+        iterations = s.schedule.adam + s.schedule.lbfgs
+        return iterations * windows(whole, min(s.window, frames)) / 2 * traffic.work
 
     def cost(self) -> dict[str, float]:
         return {"parameters": self.parameters_, "steps": 0}

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from benchmark.core import Memory, Method
-from benchmark.planning.estimate import PROCESS_MB
+from benchmark.planning.estimate import Means, PROCESS_MB
 from benchmark.planning.plan import changes, plan
 from benchmark.planning.registry import PluginError, UnknownName
 from benchmark.planning.request import SAMPLES, Request
@@ -243,11 +243,11 @@ def test_memory_without_a_record_is_what_the_method_counts_of_itself(tmp_path, m
     monkeypatch.setattr(Method, "memory", memory)
     bound = 4 * 3 * 8**2 * 4 / 2**20 * (2 + 3)
     assert [p.estimate.memory_mb for p in plan(request)] == [bound] * 3 and not asked
-    assert {p.estimate.memory_mb for p in plan(request, count_memory=True)} == {PROCESS_MB + 3 * 1024 + bound}
+    assert {p.estimate.memory_mb for p in plan(request, means=Means(memory=True))} == {PROCESS_MB + 3 * 1024 + bound}
     assert [(task, videos) for task, _, videos in asked] == [("cont_1", 8), ("fwd_full", 8)]
     monkeypatch.setattr(Method, "memory", lambda *_: 1 / 0)
     changed = replace(request, overrides=("steps=9",))
-    assert {p.estimate.memory_mb for p in plan(changed, count_memory=True)} == {bound}
+    assert {p.estimate.memory_mb for p in plan(changed, means=Means(memory=True))} == {bound}
 
 
 def test_a_fit_that_serves_all_tasks_is_allowed_more_and_paid_once(tmp_path):

@@ -1,0 +1,116 @@
+"""`run --dry-run`: every cell, what would be done with it, and what it would take."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+from benchmark.cli.origin import stored
+from benchmark.errors import UserError
+
+if TYPE_CHECKING:
+    from benchmark.planning.estimate import Estimate, Means
+    from benchmark.planning.machine import Machine
+    from benchmark.planning.plan import PlannedCell
+
+HEADER = ("method", "task", "dataset", "profile", "seed", "state", "time", "memory MB", "disk MB", "reason")
+UNKNOWN = "?"
+
+Planned = dict[str, list["PlannedCell"]]
+
+
+def means_of(arguments: argparse.Namespace) -> Means:
+    """A plan that is shown counts and forecasts; one that is run does not wait for it, unless a cluster must know."""
+    from benchmark.planning.estimate import Means
+    from benchmark.planning.machine import gpu
+
+    name = getattr(arguments, "gpu", None)
+    if name and not arguments.dry_run:
+        raise UserError("--gpu says for which GPU --dry-run forecasts; --device says where cells run")
+    if not arguments.dry_run:
+        return Means(memory=arguments.executor == "slurm")
+    machine = partial(gpu, name) if name else partial(_here, arguments.device)
+    if name:
+        machine()  # refuses a name that is not known
+    return Means(True, machine, named=bool(name))
+
+
+@cache
+def _here(device: str) -> Machine:
+    from benchmark.running.calibrate import measure_machine
+
+    return measure_machine(device)
+
+
+def show_plan(planned: Planned, as_json: bool) -> int:
+    cells = [(variant, p) for variant, found in planned.items() for p in found]
+    total = totals([p for _, p in cells])
+    if as_json:
+        print(json.dumps({"cells": [_plain(variant, p) for variant, p in cells], "total": total}, indent=1))
+        return 0
+    from tabulate import tabulate
+
+    with_variants = "" not in planned
+    header = [*(["variant"] if with_variants else []), *HEADER]
+    print(tabulate([[*([variant] if with_variants else []), *_row(p)] for variant, p in cells], header))
+    print(f"\n{summary(total)}")
+    for basis in dict.fromkeys(p.estimate.basis for _, p in cells if p.estimate.flop is not None):
+        print(f"times without a record: {basis}")
+    return 0
+
+
+def totals(cells: list[PlannedCell]) -> dict[str, Any]:
+    todo = [p.estimate for p in cells if p.action == "run"]
+    forecast = [e for e in todo if e.flop is not None]
+    return {
+        "cells": len(cells),
+        "to_run": len(todo),
+        "seconds": sum(e.seconds or 0 for e in todo),
+        "unknown_seconds": sum(e.seconds is None for e in todo),
+        "memory_mb": max((e.memory_mb for e in todo), default=0.0),
+        "disk_mb": sum(e.disk_mb for e in todo),
+        "forecast_cells": len(forecast),
+        "forecast_hours": sum(e.seconds or 0 for e in forecast) / 3600,
+        "forecast_flop": sum(e.flop or 0 for e in forecast),
+    }
+
+
+def summary(total: dict[str, Any]) -> str:
+    unknown = f" (+ {total['unknown_seconds']} cells of unknown length)" if total["unknown_seconds"] else ""
+    text = (f"{total['to_run']} of {total['cells']} cells to run: about {seconds(total['seconds'])}{unknown}, "
+            f"up to {total['memory_mb']:.0f} MB of memory, {total['disk_mb']:.0f} MB of disk")  # fmt: skip
+    if total["forecast_cells"]:
+        text += f"; forecast {total['forecast_hours']:.3g} hours of a device and {total['forecast_flop']:.3g} FLOP"
+    return text
+
+
+def _plain(variant: str, p: PlannedCell) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {
+        "cell": asdict(p.cell),
+        "state": p.state,
+        "action": p.action,
+        "reason": p.reason,
+        "estimate": asdict(p.estimate),
+        "stored": p.stored and {name: p.stored.provenance.get(name) for name in ("created", "commit", "dirty")},
+        **({"variant": variant} if variant else {}),
+    }
+
+
+def _row(p: PlannedCell) -> list[Any]:
+    state = f"{p.state}, {stored(p.stored)}" if p.stored else p.state
+    took = _taken(p.estimate) if p.action == "run" else ["-"] * 3
+    return [p.cell.label, p.cell.task, p.cell.dataset, p.cell.profile, p.cell.seed, state, *took, p.reason[:70]]
+
+
+def _taken(e: Estimate) -> list[str]:
+    return [seconds(e.seconds), f"{e.memory_mb:.0f}", f"{e.disk_mb:.0f}"]
+
+
+def seconds(value: float | None) -> str:
+    if value is None:
+        return UNKNOWN
+    return f"{value:.0f} s" if value < 120 else f"{value / 60:.0f} min" if value < 7200 else f"{value / 3600:.1f} h"
