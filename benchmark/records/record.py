@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any, Literal, get_args
 
 from benchmark.errors import FileError
 from benchmark.records.cell import Cell
 from benchmark.records.compare import Basis
 from benchmark.records.migrate import SCHEMA, upgrade
-from benchmark.records.strict import checked, finite, visible
+from benchmark.records.strict import checked, finite
 
 SCORER_VERSION = 2  # raise it when a metric's definition or value changes
 STATES = ("done", "failed", "timeout", "oom", "unsupported")  # stored; "stale" and "missing" are found by comparing
@@ -71,8 +72,8 @@ class MetricScore:
     def from_json(cls, raw: Mapping[str, Any]) -> MetricScore:
         score = cls(**raw)
         bounds = (score.mean, score.low, score.high)
-        curves = bounds if isinstance(score.mean, list) else ([*bounds],)
-        if not all(isinstance(part, list) and finite(*part) for part in (score.values, *curves)):
+        numbers = [*chain(*bounds), *score.values] if isinstance(score.mean, list) else [*bounds, *score.values]
+        if not isinstance(score.values, list) or not finite(*numbers):
             raise TypeError("a metric: expected finite numbers")
         return score if type(score.unit) is str else replace(score, unit=str(score.unit))
 
@@ -178,7 +179,7 @@ class Record:
         """The inverse of `to_json`, also for older schemas. Raises RecordError."""
         _check_head(raw)
         try:
-            record = _record(upgrade({n: part if n == "metrics" else visible(part) for n, part in raw.items()}))
+            record = _record(upgrade(raw))
             if record.state == "done" and not (HEADLINE in record.metrics and record.headline.is_finite):
                 raise RecordError(f"done, but without a finite {HEADLINE} (mean, low, high, values); {AGAIN}")
             count, groups = record.basis.trajectories, record.groups  # what tables compare by must be there in its form

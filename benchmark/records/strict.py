@@ -19,13 +19,15 @@ UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u206
 
 
 def read_json(path: Path) -> Any:
-    """The content of a file; ValueError says what is wrong with it."""
+    """The content of a file, its text made visible; ValueError says what is wrong with it."""
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):  # a pipe would keep its reader waiting
         raise ValueError("no plain file")
     if status.st_size > BYTES:
         raise ValueError(f"{status.st_size} bytes, more than {BYTES}")
-    return parse_json(path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
+    is_plain = text.isascii() and "\\" not in text and "\x7f" not in text  # then nothing unseen can be in it
+    return parse_json(text) if is_plain else visible(parse_json(text))
 
 
 def parse_json(text: str) -> Any:
