@@ -86,6 +86,9 @@ def add_running(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="of the first N test trajectories, in runs/, for pictures; 0: none (default: 4)",
     )
+    parser.add_argument(
+        "--log", choices=("tensorboard", "wandb"), default="", help="show curves of fits and scores there too"
+    )
     parser.add_argument("--overwrite", action="store_true", help="run cells again that are done")
     parser.add_argument("--dry-run", action="store_true", help="print the plan and its cost, run nothing")
     for common in (add_data, add_set, add_plugin, add_json):
@@ -132,6 +135,11 @@ def make_request(arguments: argparse.Namespace) -> Any:
     from benchmark.planning.request import Request
     from benchmark.planning.suites import read_suite, suite_path
 
+    if arguments.log:
+        from benchmark.running.loggers import check_logger
+
+        check_logger(arguments.log)
+
     values: dict[str, Any] = read_suite(suite_path(arguments.suite)) if arguments.suite else {}
     for key in ("method", "task", "dataset"):
         if getattr(arguments, key):
@@ -148,7 +156,7 @@ def make_request(arguments: argparse.Namespace) -> Any:
         name=arguments.name,
         plugins=tuple(arguments.plugin), results=arguments.output, runs=arguments.runs, data=data_root(arguments.data),
         jobs=arguments.jobs, time_limit=arguments.time_limit, limit=arguments.limit, overwrite=arguments.overwrite,
-        mask_seed=arguments.mask_seed,
+        mask_seed=arguments.mask_seed, log=arguments.log,
     )  # fmt: skip
 
 

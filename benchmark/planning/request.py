@@ -40,6 +40,7 @@ class Request:
     overwrite: bool = False
     mask_seed: int = 0
     save_predictions: int = 4  # of the first test trajectories of each cell, for pictures; 0: none
+    log: str = ""  # tensorboard or wandb, where fits and scores can be watched too; "": neither
     budget: float = 1.0  # how many times as long as the settings say a method trains, in its `budget_settings`
     base: tuple[str, ...] = ()  # a study's own overrides: what `config` and `overrides` depart from
     name: str = ""  # of the variants that departing makes; "": named after what they change

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from benchmark.running.keep import forget_predictions, keep_predictions
 from benchmark.running.masks import MaskNames
 from benchmark.running.provenance import data_used, describe, mask_hash
 from benchmark.running.team import Team, called
+from benchmark.running.watch import watched
 
 if TYPE_CHECKING:
     from datasets.store import StoredTrajectories
@@ -40,7 +41,16 @@ class RunContext:
 
 
 def run_cell(cell: Resolved, context: RunContext) -> Record:
-    """The record of a cell that is done; whatever goes wrong is raised."""
+    """The record of a cell that is done; whatever goes wrong is raised. A logger may watch."""
+    if not context.request.log:
+        return compute(cell, context)
+    with watched(cell, context.request.log, context.request.runs) as watch:
+        record = compute(cell, replace(context, progress=watch.follow(context.progress)))
+        watch.finish(record)
+    return record
+
+
+def compute(cell: Resolved, context: RunContext) -> Record:
     prepare_data(cell, context)
     done = evaluate(question_of(cell, context), lambda: fitted(cell, context))
     keep(cell, context, done)
@@ -91,9 +101,9 @@ def fitted(cell: Resolved, context: RunContext) -> Fitted:
     """The method ready to predict. One of scope `instance` has no fit."""
     if cell.method.scope == "instance":
         return Fitted(cell.method(cell.settings))
+    context.progress("fit", 0.0)
     train, valid = _open(cell, context, "train"), _open(cell, context, "valid")
     since = context.since if context.request.overwrite else None
-    context.progress("fit", 0.0)
     call = partial(called, call_to(cell, context), context.device)
     store = FitStore(context.request.runs, context.device, since, context.progress, context.clock, call)
     return Fitted(*store.serve(cell, train, valid))
