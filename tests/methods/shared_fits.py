@@ -45,7 +45,7 @@ CONT = [
 CASES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
     **{name: (name, "cont_3", "navier_stokes", ()) for name in CONT},
     **{name: (name, "fwd_full", "navier_stokes", ()) for name in ("pino", "pino_refined")},
-    "two pair models": ("diffusionpde_ext", "cont_3", "navier_stokes", ("shared=false",)),
+    "two pair models": ("diffusionpde_ext", "cont_3", "navier_stokes", ("shared=false", "training.steps=100")),
     "a steady problem": ("deeponet", "fwd_full", "helmholtz", ()),
     "symmetries": ("videopde", "fwd_partial", "navier_stokes", ("symmetries=true",)),
     "dropout": ("diffusionpde", "cont_3", "navier_stokes", ("architecture.dropout=0.2",)),
@@ -76,5 +76,6 @@ if __name__ == "__main__":
     for name in CASES:
         method = fit(name, Path(sys.argv[1]), Path(sys.argv[2]) / name)
         if dist.get_rank() == 0:
-            save_file(method.state(), Path(sys.argv[2]) / name / "state.safetensors")
+            state = {key: value.contiguous().clone() for key, value in method.state().items()}
+            save_file(state, Path(sys.argv[2]) / name / "state.safetensors")
     dist.destroy_process_group()

@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import torch
 from safetensors.torch import load_file
 
 from benchmark.planning.plan import plan
@@ -50,11 +49,8 @@ def test_two_processes_learn_what_one_does(tmp_path, data, shared, case):
                 assert other[name] == pytest.approx(row[name], rel=1e-5), f"{name} at step {row['step']}"
     weights = load_file(shared / case / "state.safetensors")
     for name, value in method.state().items():
-        if name != "flop_" and value.numel():
-            scale = float(value.abs().max())
-            torch.testing.assert_close(
-                weights[name], value, rtol=0, atol=1e-3 * scale, msg=lambda m, n=name: f"{n}: {m}"
-            )
+        if name != "flop_":  # each tensor as a whole: Adam turns rounding of a gradient near zero into a step
+            assert (weights[name] - value).abs().square().sum() <= 1e-6 * value.abs().square().sum(), name
 
 
 def test_every_method_that_shares_fits_is_among_them(data):

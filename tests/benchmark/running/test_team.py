@@ -160,7 +160,8 @@ def pids(root, rank):
 def wait_for_checkpoint(root, process):
     end = time.monotonic() + 180
     while not list(root.glob("runs/smoke/navier_stokes/fno-s0/*/checkpoint-*[0-9]")):
-        assert process.poll() is None and time.monotonic() < end, "ended or stuck before it could be killed"
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < end, "stuck before it could be killed"
         time.sleep(0.01)
 
 
