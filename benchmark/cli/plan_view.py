@@ -56,9 +56,16 @@ def show_plan(planned: Planned, as_json: bool) -> int:
     header = [*(["variant"] if with_variants else []), *HEADER]
     print(tabulate([[*([variant] if with_variants else []), *_row(p)] for variant, p in cells], header))
     print(f"\n{summary(total)}")
-    for basis in dict.fromkeys(p.estimate.basis for _, p in cells if p.estimate.flop is not None):
-        print(f"times without a record: {basis}")
+    for line in dict.fromkeys(note for _, p in cells if (note := note_of(p))):
+        print(line)
     return 0
+
+
+def note_of(p: PlannedCell) -> str:
+    """What must be said beside a time: that it is assumed, or another variant's."""
+    if p.estimate.flop is not None:
+        return f"times without a record: {p.estimate.basis}"
+    return f"{p.cell.method}: {p.estimate.basis}" if " @ " in p.estimate.basis.replace(str(p.cell), "") else ""
 
 
 def totals(cells: list[PlannedCell]) -> dict[str, Any]:

@@ -122,7 +122,7 @@ def _nearest_record(cell: Cell, results: Path) -> Record | None:
     folder = results / cell.profile / cell.dataset
     same_task = sorted((folder / cell.task).glob(f"{cell.method}-s*.json"))
     others = sorted(folder.glob(f"*/{cell.method}-s*.json"))
-    variants = sorted(folder.glob(f"*/{cell.method}@*-s*.json"))
+    variants = sorted(folder.glob(f"*/{cell.method}@*-s*.json"), key=lambda p: (p.parent.name != cell.task, p))
     return next(_with_cost([cell.path(results), *same_task, *others, *variants]), None)
 
 

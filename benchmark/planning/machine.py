@@ -39,10 +39,12 @@ class Machine:
 
     @property
     def assumption(self) -> str:
+        rates = f"{self.fp32 / 1e12:.3g} TFLOP/s"
+        if self.bf16 != self.fp32:
+            rates = f"{self.bf16 / 1e12:.3g} (bfloat16) and {self.fp32 / 1e12:.3g} (float32) TFLOP/s"
         return (
-            f"one {self.name}, assumed to reach {100 * self.used:.0f} % of {self.bf16 / 1e12:.3g} (bfloat16) and "
-            f"{self.fp32 / 1e12:.3g} (float32) TFLOP/s and {100 * self.streamed:.0f} % of {self.bandwidth / 1e9:.3g} "
-            f"GB/s ({self.source})"
+            f"one {self.name}, assumed to reach {100 * self.used:.0f} % of {rates} and "
+            f"{100 * self.streamed:.0f} % of {self.bandwidth / 1e9:.3g} GB/s ({self.source})"
         )
 
 

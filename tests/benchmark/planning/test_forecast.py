@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from benchmark.cli import main
+from benchmark.cli.plan_view import show_plan
 from benchmark.core import Work
 from benchmark.errors import UserError
 from benchmark.planning import counts
@@ -16,6 +17,8 @@ from benchmark.planning.plan import plan
 from benchmark.planning.request import Request
 from benchmark.planning.resolve import Resolver
 from benchmark.records.cell import Cell
+from benchmark.records.files import write_record
+from tests.benchmark.leaderboard.synthetic import done
 
 ROUND = Machine("round", bf16=4e12, fp32=1e12, bandwidth=1e9, used=0.5, streamed=0.5)
 
@@ -68,6 +71,17 @@ def test_a_cell_that_nobody_ran_is_forecast(tmp_path, monkeypatch):
     quick = replace(request, profile="laptop")
     assert plan(quick, means=Means(True, lambda: ROUND))[0].estimate.seconds == 300  # the profile's budget
     assert plan(quick, means=Means(True, lambda: ROUND, named=True))[0].estimate.flop > 0
+
+
+def test_a_record_of_a_variant_is_better_than_none_and_is_named(tmp_path, capsys):
+    for task in ("cont_1", "cont_3"):
+        cell = Cell("kriging", task, "navier_stokes", "paper", 0, "train_256")
+        write_record(cell.path(tmp_path), done(cell, [1.0]))
+    request = Request(("kriging",), ("cont_3",), profile="paper", results=tmp_path, data=tmp_path)
+    (planned,) = plan(request)
+    assert planned.estimate.seconds and "kriging @ train_256 x cont_3" in planned.estimate.basis
+    show_plan({"": [planned]}, as_json=False)
+    assert "kriging: the record of kriging @ train_256" in capsys.readouterr().out
 
 
 def test_a_dry_run_says_what_is_assumed(tmp_path, capsys, monkeypatch):

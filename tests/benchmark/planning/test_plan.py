@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from benchmark.core import Memory, Method
-from benchmark.planning.estimate import Means, PROCESS_MB
+from benchmark.planning.estimate import PROCESS_MB, Means
 from benchmark.planning.plan import changes, plan
 from benchmark.planning.registry import PluginError, UnknownName
 from benchmark.planning.request import SAMPLES, Request
