@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmark.errors import UserError
-from benchmark.leaderboard import latex, markdown, page, tidy
+from benchmark.leaderboard import latex, markdown, tidy
 from benchmark.leaderboard.board import Leaderboard, read_leaderboard
 from benchmark.leaderboard.entries import Samples
 from benchmark.leaderboard.selection import check_include
@@ -32,12 +32,19 @@ from benchmark.records.files import write_text
 
 __all__ = ["FORMATS", "Leaderboard", "Written", "read_leaderboard", "render", "save", "write_leaderboard"]
 
+
+def _page(board: Leaderboard) -> str:
+    from benchmark.leaderboard import page  # numpy comes with it
+
+    return page.render(board)
+
+
 _RENDERERS: dict[str, tuple[str, Callable[[Leaderboard], str]]] = {
     "md": ("md", markdown.render),
     "latex": ("tex", latex.render),
     "csv": ("csv", tidy.render_csv),
     "json": ("json", tidy.render_json),
-    "html": ("html", page.render),
+    "html": ("html", _page),
 }
 FORMATS = tuple(_RENDERERS)
 
@@ -88,6 +95,8 @@ def write_leaderboard(
     board = read_leaderboard(results, profile, samples, include, shape)
     check_include(include, board.others)
     if "html" in formats:
+        from benchmark.leaderboard import page
+
         board = page.with_surroundings(board, results, include, runs)
     if output is None:
         return Written(render(board, formats[0]), (), board.problems, board.left_out)
