@@ -16,16 +16,22 @@ from benchmark.leaderboard.measure import Measure
 from benchmark.leaderboard.names import known, ordered
 from benchmark.leaderboard.selection import is_own
 from benchmark.leaderboard.text import letter
+from benchmark.planning import counts
+from benchmark.planning.forecast import forecast
+from benchmark.planning.machine import GPUS
+from benchmark.planning.resolve import Resolved
 from benchmark.records.cell import Cell
 from benchmark.records.files import read_record, record_paths, write_record
 from benchmark.records.record import Record
 from benchmark.scoring.metric_table import METRIC_TABLE
+from benchmark.tools.count_paper import paper_cells, questions
 from benchmark.tools.sweep import parse_values, plan_sweep
 from methods import METHODS as CATALOGUE
 from tests.benchmark.leaderboard.synthetic import Store, done
 
 ROOT = Path(__file__).parent.parent
 README, RESULTS = ROOT / "README.md", ROOT / "results" / "laptop" / "README.md"
+COSTS = ROOT / "results" / "paper" / "README.md"
 METRICS = ROOT / "benchmark" / "scoring" / "METRICS.md"
 ALONE = ("eci", "voronoi_unet", "OPERATORS")  # cards of methods that have no folder
 CARDS = [*(ROOT / "methods").rglob("README.md"), *(ROOT / "methods" / f"{name}.md" for name in ALONE)]
@@ -107,7 +113,33 @@ def glossary() -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-WRITTEN = {README: overview, RESULTS: references, METRICS: glossary}
+def costs() -> str:
+    """Learned methods down, datasets across: hours of training + prediction at profile `paper` on one L40S."""
+    cells: dict[tuple[str, str], Resolved] = {}
+    for cell in paper_cells():  # of each method and dataset first the task that comes first
+        cells.setdefault((cell.cell.method, cell.cell.dataset), cell)
+    datasets = ordered({dataset for _, dataset in cells}, "datasets")
+    lines = [["method", "one fit serves", *datasets], ["---", "---", *["--:"] * len(datasets)]]
+    for method in dict.fromkeys(method for method, _ in cells):
+        own = [cells.get((method, dataset)) for dataset in datasets]
+        scope = next(cell.method.scope for cell in own if cell is not None)
+        lines.append([method, "a trajectory" if scope == "instance" else f"a {scope}", *map(hours, own)])
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def hours(cell: Resolved | None) -> str:
+    """Only from what is stored: counting takes minutes."""
+    if cell is None:
+        return "-"
+    if not set(list(questions(cell))[:-1]) <= set(counts.stored()):
+        return "not counted"
+    found = forecast(cell, GPUS["L40S"])
+    assert found is not None
+    parts = [seconds / 3600 for seconds in (found.fit_seconds, found.prediction_seconds) if seconds]
+    return " + ".join("<0.01" if part < 0.01 else f"{part:.0f}" if part >= 10 else f"{part:.2g}" for part in parts)
+
+
+WRITTEN = {README: overview, RESULTS: references, COSTS: costs, METRICS: glossary}
 
 
 @pytest.mark.parametrize("path", documents(), ids=lambda p: str(p.relative_to(ROOT)))
