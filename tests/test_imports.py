@@ -21,7 +21,18 @@ FLOW = {
     "verify": {"records", "scoring", "planning", "running", "leaderboard"},
     "tools": {"core", "records", "scoring", "planning", "running"},
     "api": {"core", "records", "scoring", "planning", "running", "leaderboard", "figures"},
-    "cli": {"core", "records", "scoring", "planning", "running", "published", "leaderboard", "figures", "verify", "tools"},
+    "cli": {
+        "core",
+        "records",
+        "scoring",
+        "planning",
+        "running",
+        "published",
+        "leaderboard",
+        "figures",
+        "verify",
+        "tools",
+    },
 }
 JOINS = {"planning", "running", "tools", "api", "cli"}  # may import datasets, tasks and methods, by name
 

@@ -31,6 +31,9 @@ class Case:
     resolved: Resolved
     context: RunContext
 
+    def __repr__(self) -> str:
+        return f"<{self.resolved.cell}>"
+
     @property
     def task(self) -> Task:
         return self.resolved.task
@@ -110,7 +113,7 @@ def case(
     results: str | Path = "results",
     runs: str | Path = "runs",
     data: str | Path | None = None,
-    plugins: Sequence[str | Path] = (),
+    plugins: str | Path | Sequence[str | Path] = (),
 ) -> Case:
     """A cell by the names and settings that `run` takes: settings={"architecture.width": 64}."""
     import json
@@ -123,7 +126,7 @@ def case(
     from benchmark.running.provenance import code, now
     from benchmark.running.worker import choose_device
 
-    files = tuple(Path(path) for path in plugins)
+    files = tuple(map(Path, [plugins] if isinstance(plugins, (str, Path)) else plugins))
     request = Request(
         (method,), (task,), (dataset,), (seed,), profile, samples, device,
         overrides=tuple(f"{key}={json.dumps(value)}" for key, value in (settings or {}).items()),
@@ -145,7 +148,7 @@ def open_data(
     profile: str = "laptop",
     data: str | Path | None = None,
     settings: Mapping[str, Any] | None = None,
-    plugins: Sequence[str | Path] = (),
+    plugins: str | Path | Sequence[str | Path] = (),
 ) -> TrajectorySet:
     """The trajectories of a dataset, generated on first use: `open_data("kolmogorov")[:4].u` is (B, T, H, W, C)."""
     return case("mean", "fwd_full", dataset, profile, settings=settings, data=data, plugins=plugins).data(split)

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 from benchmark.cli.arguments import add_data, add_json, add_plugin, add_verb, data_root
+from benchmark.errors import UserError
 
 
 def add(verbs: argparse._SubParsersAction) -> None:
@@ -32,6 +33,8 @@ def execute(arguments: argparse.Namespace) -> int:
     if is_file:
         origin = f"plugin {Path(arguments.method)}"
         names = [name for (kind, name), o in known.origin.items() if kind == "methods" and o == origin]
+        if not names:
+            raise UserError(f"{arguments.method}: no METHODS in it; the gate is for methods, `run` tries the others")
     results = {name: run_gate(known, name, arguments.dataset, data_root(arguments.data)) for name in names}
     if arguments.json:
         print(json.dumps({name: [vars(c) for c in checks] for name, checks in results.items()}, indent=1))

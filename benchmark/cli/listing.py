@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
-from pathlib import Path
 
 from benchmark.cli.arguments import add_json, add_plugin, add_verb
 from benchmark.cli.cards import PROFILES
@@ -53,18 +52,14 @@ def _lines(known, kind: str) -> dict[str, str]:
         return {name: info.title for name, info in METRIC_TABLE.items()}
     if kind == "suites":
         from benchmark.planning.registry import suite_files
+        from benchmark.planning.suites import read_title
 
-        return {path.stem: _title(path) for path in suite_files()}
+        return {path.stem: read_title(path) for path in suite_files()}
     if kind == "tasks":
         import tasks
 
         return {name: tasks.SUMMARIES.get(name, "") for name in known.names(kind)}
     return {name: _summary(known.tables[kind][name]) for name in known.names(kind)}
-
-
-def _title(path: Path) -> str:
-    first = path.read_text(encoding="utf-8").split("\n", 1)[0]
-    return first.removeprefix("title:").strip().strip('"')
 
 
 def _summary(target: object) -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from benchmark.running.status import Status
 
 FILTERS = ("method", "task", "dataset", "profile")
+SETTLED = ("done", "unsupported")  # nothing will become of them, and nothing went wrong
 HEADER = ("cell", "state", "done", "left", "where", "")
 LINES = 20  # of each log
 WIDE = 90  # letters of a message
@@ -34,7 +35,9 @@ def add(verbs: argparse._SubParsersAction) -> None:
         parser.add_argument(
             f"--{key}", action="append", default=[], metavar=key[0].upper(), help=f"one or more {key}s, comma-separated"
         )
-    parser.add_argument("--state", action="append", default=[], metavar="S", help="only these (default: all but done)")
+    parser.add_argument(
+        "--state", action="append", default=[], metavar="S", help="only these (default: all but done and unsupported)"
+    )
     parser.add_argument("--logs", metavar="CELL", help="the logs of a cell, by parts of its name: fno/cont_3")
     parser.add_argument("--results", type=Path, default=Path("results"), metavar="DIR", help="default: results/")
     parser.add_argument("--runs", type=Path, default=Path("runs"), metavar="DIR", help="default: runs/")
@@ -58,7 +61,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps({"cells": [status.to_json() for status in chosen], "counts": _counts(cells)}, indent=1))
     else:
-        show([status for status in chosen if states or status.state != "done"])
+        show([status for status in chosen if states or status.state not in SETTLED])
         print(", ".join(f"{count} {state}" for state, count in _counts(cells).items()) or "no cells yet")
     return 0
 

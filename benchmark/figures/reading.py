@@ -73,8 +73,12 @@ def predictions_of(
     labels = _with_predictions(place, seed) if "all" in methods else methods
     if not labels:
         raise UserError(f"no predictions of {place.task} on {place.dataset} in {place.runs}/: {_any_run(place)}")
+    cells = [place.cell(label, seed) for label in labels]
+    lacking = [cell for cell in cells if not predictions_path(place.runs, cell).exists()]
+    if lacking:
+        raise UserError("\n".join(_missing(cell, place.record(cell), place, trajectory) for cell in lacking))
     shown, notes = {}, []
-    for cell in (place.cell(label, seed) for label in labels):
+    for cell in cells:
         shown[cell.label] = p = _read(cell, place, trajectory)
         notes += _out_of_date(p, place)
     return shown, notes
@@ -94,10 +98,7 @@ def _any_run(place: Place) -> str:
 
 
 def _read(cell: Cell, place: Place, trajectory: int) -> Predictions:
-    path, record = predictions_path(place.runs, cell), place.record(cell)
-    if not path.exists():
-        raise UserError(_missing(cell, record, place, trajectory))
-    p = read_predictions(path)
+    p = read_predictions(predictions_path(place.runs, cell))
     if trajectory < 0:
         raise UserError(f"--trajectory: expected 0 or more, got {trajectory}")
     if trajectory >= len(p):

@@ -55,7 +55,7 @@ def read_leaderboard(
         raise UserError(f"profile: expected one of {', '.join(PROFILES)}, got {profile!r}")
     found, problems = read_records(Path(results), profile)
     own, others = select(found, shape.included(found, include))
-    records = shape.keep(own)
+    records = shape.keep(own, others)
     methods = ordered((record.cell.method for record in records), "methods")
     references = frozenset(record.cell.method for record in records if record.is_reference)
     columns = _columns(records, methods, references, samples, shape.measure)

@@ -83,7 +83,7 @@ def _family(table: Table, board: Leaderboard) -> str:
     ]
     notes += [_one_line(remark) for remark in table.remarks]
     what = f"{table.title}, profile {board.profile}: {text.what(board.shape.measure)}."
-    caption = f"{what} {table.caption} {_caption_sources(board, table, names)}"
+    caption = " ".join(filter(None, [what, table.caption, _caption_sources(board, table, names)]))
     return _float(caption, _label(table.title), [*_header(table.columns, names), *body], len(table.columns), notes)
 
 

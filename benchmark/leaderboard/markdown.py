@@ -33,7 +33,7 @@ def _family(table: Table, board: Leaderboard, intervals: bool) -> list[str]:
     names = board.shape.names or "id"
     parts = [f"## {table.title}"]
     if table.columns:
-        parts.append(escape(table.caption))
+        parts += [escape(table.caption)] if table.caption else []
         header = ["method", *(_header(column, names) for column in table.columns)]
         body = []
         for block, rows in table.blocks:

@@ -62,8 +62,8 @@ def check_include(include: Iterable[str], others: Collection[str]) -> None:
 def _is_asked_for(record: Record, include: set[str]) -> bool:
     if EVERYTHING in include:
         return True
-    foreign, variant = third_party(record), record.cell.variant
-    return (not foreign or bool(include & {PLUGINS, *foreign})) and (not variant or bool(include & {VARIANTS, variant}))
+    foreign, variant = set(third_party(record)), record.cell.variant
+    return (PLUGINS in include or foreign <= include) and (not variant or bool(include & {VARIANTS, variant}))
 
 
 def _as_row(record: Record) -> Record:
@@ -73,7 +73,7 @@ def _as_row(record: Record) -> Record:
 
 def include_names(records: Sequence[Record]) -> list[str]:
     """What `--include` needs so that these records enter: few names, methods before tasks and datasets."""
-    names = [name for record in records for name in (*third_party(record)[:1], record.cell.variant) if name]
+    names = [name for record in records for name in (*third_party(record), record.cell.variant) if name]
     return list(dict.fromkeys(names))
 
 

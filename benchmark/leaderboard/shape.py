@@ -44,10 +44,13 @@ class Shape:
         named = {name for names in self.wanted.values() for name in names}
         return (*include, *sorted({name for record in records for name in third_party(record)} & named))
 
-    def keep(self, records: Sequence[Record]) -> list[Record]:
-        """Those whose cells are named; UserError for a name that no record has, unless a suite gave it."""
+    def keep(self, records: Sequence[Record], others: Sequence[Record] = ()) -> list[Record]:
+        """Those whose cells are named; UserError for a name that no record has, unless a suite gave it.
+
+        `others`: records that were not asked for, whose names could be.
+        """
         for part, names in self.wanted.items():
-            known = {plain(getattr(record.cell, part)) for record in records}
+            known = {plain(getattr(record.cell, part)) for record in (*records, *others)}
             unknown = [name for name in names if name not in known]
             if unknown and records and not self.title:
                 raise UserError(

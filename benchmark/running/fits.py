@@ -13,7 +13,6 @@ same path.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import time

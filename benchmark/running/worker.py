@@ -47,6 +47,7 @@ from benchmark.running.team import Team
 
 PR_SET_PDEATHSIG = 1
 PROGRESS_EVERY = 0.2  # seconds
+LOG_EVERY = 10.0  # seconds between lines of progress in a log
 WAITING = "waiting for another process"
 
 Say = Callable[..., None]
@@ -140,11 +141,16 @@ class Worker:
 
 
 class _Progress:
+    """Tells the parent often, and the log now and then."""
+
     def __init__(self, say: Say):
-        self.say, self.last, self.message = say, 0.0, ""
+        self.say, self.last, self.logged, self.message = say, 0.0, -LOG_EVERY, ""
 
     def __call__(self, message: str, fraction: float) -> None:
         clock = time.monotonic()
+        if clock - self.logged >= LOG_EVERY:
+            self.logged = clock
+            print(f"{provenance.now()} {fraction:4.0%} {message}", flush=True)
         if message != self.message or clock - self.last >= PROGRESS_EVERY:
             self.last, self.message = clock, message
             self.say("progress", message=str(message), fraction=float(fraction))
@@ -201,13 +207,13 @@ def _take_stdin() -> TextIO:
     return lines
 
 
-def _redirect(log: Path) -> None:
+def _redirect(log: Path, what: str) -> None:
     """What methods print goes to the cell's log, also what C code prints before it crashes."""
     log.parent.mkdir(parents=True, exist_ok=True)
     sys.stdout.flush()
     sys.stderr.flush()
     with log.open("a") as file:
-        print(f"# {provenance.now()} process {os.getpid()}", file=file, flush=True)
+        print(f"# {provenance.now()} process {os.getpid()}: {what}", file=file, flush=True)
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
 
@@ -234,7 +240,7 @@ def main() -> None:
     gc.freeze()  # what is loaded now stays; collecting garbage between cells need not look at it
     for line in lines:
         job = json.loads(line)
-        _redirect(Path(job["log"]))
+        _redirect(Path(job["log"]), str(Cell.from_json(job["cell"])))
         cell, team = Cell.from_json(job["cell"]), Team.here()
         if team is not None and "fit" in job:
             worker.help(cell, team, job["fit"])

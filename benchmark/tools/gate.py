@@ -5,6 +5,7 @@ determinism the same seed gives the same answer
 input       the problem is left as it was
 sensitivity the answer changes when an observed value changes
 leak        the answer does not change when the values behind the mask do
+batch       the answer to a trajectory does not depend on which others are asked for with it (methods with one answer)
 storage     state() and restore() bring the fitted method back
 gradients   training reaches every weight (methods with a network)
 overfit     on two trajectories the fit beats their mean (methods with a network)
@@ -104,6 +105,10 @@ def _checks(task: Task, method: Method, cls: type[Method], dataset: Dataset, spl
     yield _verdict("sensitivity", task, "" if moved else "an observed value does not matter")
     tight = torch.equal(u, _predict(method, _disturb(problem, seen=False), question))
     yield _verdict("leak", task, "" if tight else "values behind the mask matter: use problem.mask")
+    if not method.stochastic:
+        alone = _predict(method, problem[:1], question)
+        same = torch.allclose(alone, u[:, :1], rtol=1e-3, atol=1e-3 * float(u.std()))
+        yield _verdict("batch", task, "" if same else "the answer depends on the other trajectories of the batch")
     restored = cls(method.settings).restore({k: v.clone() for k, v in method.state().items()}, train)
     equal = torch.allclose(u, _predict(restored, problem, question), rtol=1e-5, atol=1e-6)
     yield _verdict("storage", task, "" if equal else "state() and restore() do not bring the fit back")

@@ -57,6 +57,16 @@ def test_a_third_party_method_that_is_named_is_asked_for(store):
     assert board(store, methods=("my_method", "fno")).methods == ("fno", "my_method")
 
 
+def test_a_named_method_opens_no_column_of_a_dataset_that_nobody_asked_for(store):
+    store.done("my_method", [0.5, 0.5, 0.5], "cont_1", "kolmogorov")
+    store.done("my_method", [0.5], "cont_1", "my_dataset")
+    store.done("kriging", [0.1], "cont_1", "my_dataset")
+    datasets = {c.dataset for c in board(store, methods=("my_method", "kriging"), tasks=("cont_1",)).columns}
+    assert datasets == {"wave_layer", "navier_stokes", "kolmogorov"}
+    (column,) = board(store, ("my_method",), datasets=("my_dataset",)).columns
+    assert column.entries["my_method"].mean == 0.5 and column.entries["kriging"].mean == 0.1
+
+
 @pytest.mark.parametrize("kind", ["method", "task", "dataset"])
 def test_a_name_without_a_record_is_named(store, kind):
     with pytest.raises(UserError, match=f"--{kind}: no record of 'fnoo'"):

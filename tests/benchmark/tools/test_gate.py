@@ -91,6 +91,12 @@ class Sensitivity(Sound):
         return Prediction(self.net_.bias.detach().view(problem.values.shape[1:]).expand(1, *problem.values.shape))
 
 
+class Batch(Sound):
+    def predict(self, problem, seed, samples=1):
+        found = super().predict(problem, seed, samples)
+        return Prediction(found.u + 0.1 * found.u.mean(1, keepdim=True))
+
+
 class Leak(Sound):
     def predict(self, problem, seed, samples=1):
         return Prediction(super().predict(problem, seed).u + 1e-3 * problem.values)
@@ -138,7 +144,7 @@ def test_a_dataset_without_settings_of_that_size_is_named(tmp_path):
 def test_a_sound_method_passes(tmp_path):
     checks = verdicts(Sound, tmp_path)
     assert {check.name for check in checks} == {
-        "shape", "input", "determinism", "sensitivity", "leak", "storage", "gradients", "overfit",
+        "shape", "input", "determinism", "sensitivity", "leak", "batch", "storage", "gradients", "overfit",
     }  # fmt: skip
     assert [check for check in checks if check.verdict != "pass"] == []
 
@@ -152,6 +158,7 @@ def test_a_sound_method_passes(tmp_path):
         (Input, "input", "changed problem.values"),
         (Sensitivity, "sensitivity", "does not matter"),
         (Leak, "leak", "behind the mask"),
+        (Batch, "batch", "other trajectories of the batch"),
         (Storage, "storage", "do not bring the fit back"),
         (Gradients, "gradients", "net_.idle"),
         (Overfit, "overfit", "their mean"),
