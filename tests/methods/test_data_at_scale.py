@@ -71,5 +71,5 @@ def test_memory_stays_flat_while_a_set_of_many_times_its_size_is_read(tmp_path):
     print(f"file {size:.0f} MB, batch {batch:.0f} MB, resident {before:.0f} MB before, then {held[0]:.0f}, "
           f"{held[SETTLED]:.0f}, at most {max(held):.0f} MB")  # fmt: skip
     assert len(held) == STEPS and size > 12_000
-    assert max(held[SETTLED:]) - held[SETTLED] < 5 * batch  # where each step kept a batch it would be 180
+    assert max(held[SETTLED:]) - held[SETTLED] < 20 * batch  # where each step kept a batch it would be 180
     assert max(held) - before < 40 * batch < size / 15
