@@ -27,6 +27,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -93,7 +94,7 @@ class Worker:
         try:
             help_to_fit(self.resolver.resolve(cell), self._context(lambda message, fraction: None), team, number)
         except (Exception, SystemExit):
-            traceback.print_exc()
+            _log(traceback.format_exc())
             spoilt = True
         self.say("end", spoilt=spoilt)
 
@@ -120,7 +121,7 @@ class Worker:
             write_record(path, record)
             return record
         except (Exception, SystemExit) as error:  # whatever a stranger's method raises: the other cells go on
-            traceback.print_exc()
+            _log(traceback.format_exc())
             record = _failure(cell, context, error)
         try:
             write_record(path, record)
@@ -150,7 +151,7 @@ class _Progress:
         clock = time.monotonic()
         if clock - self.logged >= LOG_EVERY:
             self.logged = clock
-            print(f"{provenance.now()} {fraction:4.0%} {message}", flush=True)
+            _log(f"{provenance.now()} {fraction:4.0%} {message}")
         if message != self.message or clock - self.last >= PROGRESS_EVERY:
             self.last, self.message = clock, message
             self.say("progress", message=str(message), fraction=float(fraction))
@@ -208,14 +209,24 @@ def _take_stdin() -> TextIO:
 
 
 def _redirect(log: Path, what: str) -> None:
-    """What methods print goes to the cell's log, also what C code prints before it crashes."""
-    log.parent.mkdir(parents=True, exist_ok=True)
+    """What methods print goes to the cell's log, also what C code prints before it crashes.
+
+    Where there is no room for a log, it stays in the one before: the cell itself says what is wrong.
+    """
     sys.stdout.flush()
     sys.stderr.flush()
-    with log.open("a") as file:
-        print(f"# {provenance.now()} process {os.getpid()}: {what}", file=file, flush=True)
-        os.dup2(file.fileno(), 1)
-        os.dup2(file.fileno(), 2)
+    with suppress(OSError):
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("a") as file:
+            os.dup2(file.fileno(), 1)
+            os.dup2(file.fileno(), 2)
+    _log(f"# {provenance.now()} process {os.getpid()}: {what}")
+
+
+def _log(line: str) -> None:
+    """At once, past any buffer; a full disk costs the line and nothing else."""
+    with suppress(OSError):
+        os.write(1, f"{line}\n".encode())
 
 
 def _speaker(descriptor: int) -> Say:
