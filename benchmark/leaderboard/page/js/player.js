@@ -73,14 +73,15 @@ function panel(name, title) {
     paintBar(bar, scale.map);
     empty.hidden = video.meta.answered[frame] || name === "truth" || name === "observed";
     low.textContent = number(scale.low);
-    high.textContent = number(scale.high);
+    high.textContent = `${scale.clips ? "≥ " : ""}${number(scale.high)}`;
   };
   return { element, show };
 }
 
 function kept8bit(meta) {
   const [, frames, height, width] = meta.shape, [h0, w0] = meta.points;
-  const parts = ["Rounded to 8 bits for this page; scores are of the full fields."];
+  const parts = ["Rounded to 8 bits for this page; scores are of the full fields.",
+    "The scale of errors ends at half the truth's range, for every method."];
   if (h0 !== height || w0 !== width) parts.push(`Means over blocks: ${height} x ${width} of ${h0} x ${w0} points.`);
   if (!meta.names && frames < meta.frames.at(-1) + 1) parts.push(`${frames} of ${meta.frames.at(-1) + 1} frames.`);
   return parts.join(" ");

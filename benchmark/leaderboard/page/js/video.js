@@ -36,11 +36,12 @@ function unfilter(levels, [, , height, width]) {
 
 const ONE_SIGN = 0.05; // of the range: a field that leaves zero less than this on one side has one sign
 
-/** The map and the limits of a panel at a frame: truth, observation and prediction share theirs. */
+/** The map and the limits of a panel at a frame: truth, observation and prediction share theirs; errors end at half the
+ *  truth's range, so that those of two methods can be compared by eye. */
 function scaleOf(meta, channel, frame, panel) {
   const { low, high, scale } = groupOf(meta, channel, frame);
-  if (panel === "error") return { map: "error", low: 0, high: scale };
-  const range = high - low;
+  const range = high - low, end = range / 2 || scale;
+  if (panel === "error") return { map: "error", low: 0, high: end, clips: scale > end };
   if (low >= -ONE_SIGN * range || high <= ONE_SIGN * range) return { map: "positive", low, high };
   const most = Math.max(-low, high);
   return { map: "signed", low: -most, high: most };
