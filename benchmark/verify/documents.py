@@ -38,12 +38,13 @@ def _records(selection: Selection) -> Records:
 def _cells(block: str, records: Records) -> Iterator[tuple[str, str, str]]:
     """(method, place, text) of each cell, whichever side the methods are on."""
     methods, places = ({key[i] for key in records} for i in (0, 1))
+    datasets = {place.split(" ")[0] for place in places}
     header, *rows = [
         [part.strip() for part in line.strip("| ").split("|")] for line in block.splitlines() if "|" in line
     ]
     for name, *texts in rows[1:]:
         for column, text in zip(header[1:], texts, strict=False):
-            if name in methods and (column in places or " " in column):
+            if name in methods and " " in column and column.split(" ")[0] in datasets:
                 yield name, column, text
             elif name in places and column:
                 yield column, name, text

@@ -104,6 +104,12 @@ def test_a_table_with_methods_across(results):
     ]
 
 
+def test_a_table_of_something_else_is_none_of_errors(results):
+    rows = "| method | one fit serves | navier_stokes |\n| --- | --- | --: |\n| fno | a task | 11 + 2 |\n"
+    (results.parent / "README.md").write_text(f"<!-- table -->\n{rows}<!-- end of table -->\n")
+    assert faults(results) == []
+
+
 def test_a_number_without_a_record(results):
     (results.parent / "README.md").write_text(DOCUMENT.format("7.42").replace("missing", "1.00"))
     assert [text for _, text in faults(results)] == [
