@@ -49,16 +49,12 @@ def show_comparison(arguments: argparse.Namespace) -> int:
 
 def read_comparison(results: Path, profile: str) -> tuple[Comparison, list[str]]:
     """The comparison of a results folder, studies included, and what could not be read."""
-    from benchmark.leaderboard.collect import read_records
-    from benchmark.planning.suites import STUDIES
-    from benchmark.published import compare, read_numbers
+    from benchmark.leaderboard.collect import read_records, read_studies
+    from benchmark.published import compare
 
     records, problems = read_records(results, profile)
-    studies = {}
-    for study, variant in sorted({(n.place.study, n.place.variant) for n in read_numbers() if n.place.study}):
-        studies[study, variant], more = read_records(results / STUDIES / study / variant, profile)
-        problems += more
-    return compare(records, profile, studies), problems
+    studies, more = read_studies(results, profile)
+    return compare(records, profile, studies), [*problems, *more]
 
 
 def _formats(arguments: argparse.Namespace, known: Sequence[str]) -> Sequence[str]:

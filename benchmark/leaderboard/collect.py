@@ -1,13 +1,16 @@
-"""Records of one profile, read and checked, without torch."""
+"""Records of one profile, and of the studies that the paper prints, read and checked, without torch."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple
 from pathlib import Path
 
 from benchmark.records.files import read_record, record_paths
 from benchmark.records.record import Record, RecordError
 from benchmark.records.strict import visible
+
+Studies = Mapping[tuple[str, str], Sequence[Record]]  # (study, variant) -> records
 
 
 def read_records(results: Path, profile: str) -> tuple[list[Record], list[str]]:
@@ -19,3 +22,14 @@ def read_records(results: Path, profile: str) -> tuple[list[Record], list[str]]:
         except (RecordError, OSError) as error:
             problems.append(visible(str(error).replace(f"{results}/", "")))
     return sorted(records, key=lambda record: astuple(record.cell)), problems
+
+
+def read_studies(results: Path, profile: str) -> tuple[Studies, tuple[str, ...]]:
+    """Those that the paper prints numbers of, and what could not be read."""
+    from benchmark.planning.suites import STUDIES
+    from benchmark.published import read_numbers
+
+    names = sorted({(number.place.study, number.place.variant) for number in read_numbers() if number.place.study})
+    found = {(study, variant): read_records(results / STUDIES / study / variant, profile) for study, variant in names}
+    problems = tuple(problem for _, unread in found.values() for problem in unread)
+    return {name: records for name, (records, _) in found.items()}, problems

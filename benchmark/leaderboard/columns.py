@@ -8,12 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 from benchmark.leaderboard.entries import MISSING, NO_RECORD, Entry, Samples, majority, pool
 from benchmark.leaderboard.measure import ERROR, Measure
 from benchmark.leaderboard.names import family_of
 from benchmark.records.compare import Basis
 from benchmark.records.record import Record
+
+Place = Literal["best", "second", "reference", ""]
+
+
+class Leaders(NamedTuple):
+    """Who stands out among ranked entries; more than one only where they are alike."""
+
+    best: frozenset[str]
+    second: frozenset[str]
+    reference: frozenset[str]  # only where no learned method has a better value
 
 
 @dataclass(frozen=True)
@@ -35,6 +46,9 @@ class Column:
     def supported(self) -> bool:
         """False where every record says `unsupported`: such a column is a note, not a column."""
         return any(entry.state not in (MISSING, "unsupported") for entry in self.entries.values())
+
+    def place(self, method: str) -> Place:
+        return place_among(Leaders(self.best, self.second, self.best_reference), method)
 
 
 def build_column(
@@ -58,9 +72,7 @@ def build_column(
     }
     ranked = [entry for entry in entries.values() if entry.ranked and measure.is_ranked]
     learned = [entry for entry in ranked if entry.method not in references]
-    best = leading(learned, measure)
-    rest = [entry for entry in learned if entry.method not in best]
-    champion = leading(ranked, measure) & references
+    best, second, reference = leaders(ranked, references, measure)
     alike = _alike(learned) if measure.is_error else frozenset()
     return Column(
         task,
@@ -69,11 +81,26 @@ def build_column(
         entries,
         shared,
         best,
-        leading(rest, measure),
+        second,
         (alike or frozenset()) - best,
-        champion,
+        reference,
         too_few=alike is None,
     )
+
+
+def leaders(ranked: Sequence[Entry], references: Set[str], measure: Measure) -> Leaders:
+    learned = [entry for entry in ranked if entry.method not in references]
+    best = leading(learned, measure)
+    second = leading([entry for entry in learned if entry.method not in best], measure)
+    return Leaders(best, second, leading(ranked, measure) & references)
+
+
+def place_among(leaders: Leaders, method: str) -> Place:
+    if method in leaders.best:
+        return "best"
+    if method in leaders.second:
+        return "second"
+    return "reference" if method in leaders.reference else ""
 
 
 def leading(entries: Iterable[Entry], measure: Measure) -> frozenset[str]:

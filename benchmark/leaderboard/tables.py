@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from benchmark.leaderboard import text
 from benchmark.leaderboard.board import Leaderboard
-from benchmark.leaderboard.columns import Column
+from benchmark.leaderboard.columns import Column, Place
 from benchmark.leaderboard.entries import MISSING, Entry
 from benchmark.leaderboard.measure import Measure, number
 from benchmark.leaderboard.shape import Names
@@ -25,7 +25,7 @@ class Shown:
     text: str
     interval: str
     seeds: str  # the spread over seeds, empty for one seed
-    emphasis: str  # "best", "second", "reference" or ""
+    emphasis: Place
     marks: tuple[str, ...]
     state: str
 
@@ -89,7 +89,7 @@ def _shown(column: Column, method: str, letters: dict[str, str], measure: Measur
     marks = [ALIKE] if method in column.alike else []
     if entry.state != MISSING:
         marks += [letters.setdefault(note, letter(len(letters))) for note in entry.notes]
-    return Shown(*_value(entry, measure), _emphasis(column, method), tuple(marks), entry.state)
+    return Shown(*_value(entry, measure), column.place(method), tuple(marks), entry.state)
 
 
 def _value(entry: Entry, measure: Measure) -> tuple[str, str, str]:
@@ -97,15 +97,6 @@ def _value(entry: Entry, measure: Measure) -> tuple[str, str, str]:
         return SHORT_STATES.get(entry.state, entry.state), "", ""
     spread = "" if entry.seed_sd is None else f"± {number(entry.seed_sd, measure.digits)}"
     return measure.text(entry.mean), f"[{measure.text(entry.low)}, {measure.text(entry.high)}]", spread
-
-
-def _emphasis(column: Column, method: str) -> str:
-    places: Mapping[str, frozenset[str]] = {
-        "best": column.best,
-        "second": column.second,
-        "reference": column.best_reference,
-    }
-    return next((name for name, members in places.items() if method in members), "")
 
 
 def _sizes(columns: Sequence[Column]) -> list[str]:

@@ -122,8 +122,7 @@ def _pooled(column: Column, method: str) -> list[Any]:
 
 
 def _place(column: Column, method: str) -> str:
-    groups = {"best": column.best, "second": column.second, "best reference": column.best_reference}
-    return next((name for name, members in groups.items() if method in members), "")
+    return column.place(method).replace("reference", "best reference")
 
 
 def _csv(fields: Iterable[Any]) -> str:

@@ -16,8 +16,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmark.leaderboard.board import Leaderboard, read_leaderboard
+from benchmark.leaderboard.collect import read_studies
 from benchmark.leaderboard.page.chunks import Chunks, as_json
-from benchmark.leaderboard.page.claims import read_studies
 from benchmark.leaderboard.page.profile import profile_json, videos_json
 from benchmark.leaderboard.page.render import render_page
 from benchmark.records.cell import PROFILES

@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from benchmark.leaderboard.board import Leaderboard
-from benchmark.leaderboard.collect import read_records
 from benchmark.leaderboard.display import display
 from benchmark.leaderboard.page.details import short
-from benchmark.planning.suites import STUDIES
-from benchmark.published import Comparison, Verdict, compare, read_numbers
+from benchmark.published import Comparison, Verdict, compare
 from benchmark.published.compare import Beside
-from benchmark.records.record import Record
-
-Studies = Mapping[tuple[str, str], Sequence[Record]]  # (study, variant) -> records
-
-
-def read_studies(results: Path, profile: str) -> tuple[Studies, tuple[str, ...]]:
-    """Those that the paper prints numbers of, and what could not be read."""
-    names = sorted({(number.place.study, number.place.variant) for number in read_numbers() if number.place.study})
-    found = {(study, variant): read_records(results / STUDIES / study / variant, profile) for study, variant in names}
-    problems = tuple(problem for _, unread in found.values() for problem in unread)
-    return {name: records for name, (records, _) in found.items()}, problems
 
 
 def claims_json(board: Leaderboard) -> dict[str, Any] | None:

@@ -9,7 +9,7 @@ from statistics import median
 from typing import Any
 
 from benchmark.leaderboard.board import Leaderboard
-from benchmark.leaderboard.columns import Column, leading
+from benchmark.leaderboard.columns import Column, leaders, place_among
 from benchmark.leaderboard.display import display
 from benchmark.leaderboard.entries import MISSING, Entry
 from benchmark.leaderboard.measure import CURVES, Measure
@@ -52,7 +52,7 @@ def _entry(column: Column, entry: Entry, own: Own, notes: dict[str, int]) -> dic
         "state": entry.state if entry.state != "done" else "",
         "score": _numbers(entry.mean, entry.low, entry.high),
         "sd": short(entry.seed_sd),
-        "place": place_of(column, entry.method),
+        "place": column.place(entry.method),
         "alike": entry.method in column.alike,
         "ranked": entry.ranked,
         "notes": [notes.setdefault(note, len(notes)) for note in told],
@@ -60,11 +60,6 @@ def _entry(column: Column, entry: Entry, own: Own, notes: dict[str, int]) -> dic
         "costs": {name: short(value) for name in (*COSTS, "fit_flop") if (value := _cost(name, used)) is not None},
     }
     return {name: part for name, part in parts.items() if part not in ("", None, False, [], {})}
-
-
-def place_of(column: Column, method: str) -> str:
-    places = {"best": column.best, "second": column.second, "reference": column.best_reference}
-    return next((name for name, members in places.items() if method in members), "")
 
 
 def _numbers(mean: Any, low: Any, high: Any) -> list[Any] | None:
@@ -135,11 +130,8 @@ def _places(name: str, column: Column, board: Leaderboard, means: Mapping[str, f
         for m, mean in means.items()
         if column.entries[m].ranked
     ]
-    learned = [entry for entry in ranked if entry.method not in board.references]
-    best = leading(learned, measure)
-    second = leading([entry for entry in learned if entry.method not in best], measure)
-    reference = leading(ranked, measure) & board.references
-    return dict.fromkeys(reference, "reference") | dict.fromkeys(second, "second") | dict.fromkeys(best, "best")
+    found = leaders(ranked, board.references, measure)
+    return {entry.method: place for entry in ranked if (place := place_among(found, entry.method))}
 
 
 def add_curves(board: Leaderboard, own: Own, chunks: Chunks) -> list[int | None]:
