@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from benchmark.records.cell import Cell
 
 
 def add_verb(verbs: argparse._SubParsersAction, name: str, help: str, examples: str = "") -> argparse.ArgumentParser:
@@ -47,6 +51,24 @@ def add_set(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="change a setting, e.g. task.noise=0.1"
     )
+
+
+def add_filters(
+    parser: argparse.ArgumentParser, keys: Sequence[str], words: str = "one or more {}s, comma-separated or repeated"
+) -> None:
+    """`--method a,b --task c`, for each part of a cell's name that is a key."""
+    for key in keys:
+        help = words.format(key)
+        parser.add_argument(f"--{key}", action="append", default=[], metavar=key[0].upper(), help=help)
+
+
+def filters(arguments: argparse.Namespace, keys: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Names by the key that they narrow; a key without names narrows nothing and is not in it."""
+    return {key: found for key in keys if (found := names(getattr(arguments, key)))}
+
+
+def passes(cell: Cell, wanted: Mapping[str, Sequence[str]]) -> bool:
+    return all(getattr(cell, key) in found for key, found in wanted.items())
 
 
 def data_root(given: Path | None) -> Path:

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmark.cli.arguments import names
+from benchmark.cli.arguments import add_filters, filters, names, passes
 from benchmark.errors import UserError
 
 FILTERS = ("profile", "method", "task", "dataset")
@@ -49,9 +49,7 @@ def add_export(actions: argparse._SubParsersAction) -> None:
     help = "write every value of every test trajectory as one table, a .csv or .parquet file"
     action = actions.add_parser("export", help=help, description=f"{help[0].upper()}{help[1:]}.")
     action.add_argument("file", type=Path, metavar="FILE", help="ends in .csv or .parquet (with pyarrow)")
-    for key in (*FILTERS, "metric"):
-        words = f"one or more {key}s, comma-separated or repeated"
-        action.add_argument(f"--{key}", action="append", default=[], metavar=key[0].upper(), help=words)
+    add_filters(action, (*FILTERS, "metric"))
     action.add_argument("--results", type=Path, default=Path("results"), metavar="DIR", help="default: results/")
     action.set_defaults(execute=export)
 
@@ -62,12 +60,12 @@ def export(arguments: argparse.Namespace) -> int:
     from benchmark.planning.registry import near
     from benchmark.records.cell import PROFILES
 
-    wanted = {key: names(getattr(arguments, key)) for key in FILTERS}
-    profiles = wanted["profile"] or tuple(p for p in PROFILES if (arguments.results / p).is_dir())
+    wanted = filters(arguments, FILTERS)
+    profiles = wanted.get("profile") or tuple(p for p in PROFILES if (arguments.results / p).is_dir())
     found, problems = [], []
     for profile in profiles:
         records, more = read_records(arguments.results, profile)
-        found += [r for r in records if all(not w or getattr(r.cell, key) in w for key, w in wanted.items())]
+        found += [record for record in records if passes(record.cell, wanted)]
         problems += more
     known = {name for record in found for name in record.metrics}
     metrics = names(arguments.metric)

@@ -79,7 +79,7 @@ def execute(arguments: argparse.Namespace) -> int:
     folder = arguments.results / arguments.profile
     if not folder.is_dir():
         raise UserError(f"{folder}: no records there; run some cells first, or name the folder with --results")
-    samples, include, shape = arguments.samples, names(arguments.include), shape_of(arguments)
+    samples, include, shape = arguments.samples, names(arguments.include), shape_of(arguments, arguments.suite)
     written = write_leaderboard(
         arguments.results, arguments.profile, formats, arguments.output, samples, include, shape, arguments.runs
     )

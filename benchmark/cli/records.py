@@ -10,13 +10,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmark.cli.arguments import add_data, add_json, add_plugin, add_verb, data_root, names
+from benchmark.cli.arguments import (
+    add_data,
+    add_filters,
+    add_json,
+    add_plugin,
+    add_verb,
+    data_root,
+    filters,
+    names,
+    passes,
+)
 from benchmark.cli.exchange import add_export
 from benchmark.errors import UserError
 from benchmark.records.cell import Cell
 from benchmark.records.record import STATES, Record
 
-FILTERS = ("profile", "method", "task", "dataset", "state", "variant")
+PARTS = ("profile", "method", "task", "dataset")
+FILTERS = (*PARTS, "state", "variant")
 STALE, UNREADABLE = "stale", "unreadable"
 EXAMPLES = """  python -m benchmark records list --method fno --state stale
   python -m benchmark records list --variant all
@@ -66,8 +77,9 @@ def add(verbs: argparse._SubParsersAction) -> None:
         ("remove", remove, "remove records with what killed runs left of them; only shows them without --yes"),
     ):
         action = actions.add_parser(name, help=help, description=help[0].upper() + help[1:] + ".")
-        for key in FILTERS:
-            action.add_argument(f"--{key}", action="append", default=[], metavar=key[0].upper(), help=_help(key))
+        add_filters(action, PARTS)
+        add_filters(action, ["state"], ", ".join((*STATES, STALE, UNREADABLE)))
+        add_filters(action, ["variant"], "its name, or all, or none")
         action.add_argument("--results", type=Path, default=Path("results"), metavar="DIR", help="default: results/")
         if name == "remove":
             action.add_argument("--yes", action="store_true", help="remove them without asking")
@@ -77,12 +89,6 @@ def add(verbs: argparse._SubParsersAction) -> None:
             common(action)
         action.set_defaults(execute=execute)
     add_export(actions)
-
-
-def _help(key: str) -> str:
-    if key == "state":
-        return f"{', '.join((*STATES, STALE, UNREADABLE))}"
-    return "its name, or all, or none" if key == "variant" else f"one or more {key}s, comma-separated or repeated"
 
 
 def show(arguments: argparse.Namespace) -> int:
@@ -149,10 +155,9 @@ def _states(arguments: argparse.Namespace) -> tuple[str, ...]:
 
 def _passes(cell: Cell, arguments: argparse.Namespace) -> bool:
     """All filters but that of the state."""
-    wanted = {key: names(getattr(arguments, key)) for key in FILTERS if key != "state"}
-    variants = wanted.pop("variant")
+    variants = names(arguments.variant)
     by_variant = not variants or (cell.variant or "none") in variants or (bool(cell.variant) and "all" in variants)
-    return by_variant and all(not values or getattr(cell, key) in values for key, values in wanted.items())
+    return by_variant and passes(cell, filters(arguments, PARTS))
 
 
 def remove(arguments: argparse.Namespace) -> int:

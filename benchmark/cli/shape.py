@@ -5,22 +5,18 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from benchmark.cli.arguments import names
+from benchmark.cli.arguments import add_filters, filters
 
 if TYPE_CHECKING:
     from benchmark.leaderboard.shape import Shape
     from benchmark.planning.suites import Study
 
 
+NAMES = ("method", "task", "dataset")
+
+
 def add_shape(parser: argparse.ArgumentParser) -> None:
-    for kind in ("method", "task", "dataset"):
-        parser.add_argument(
-            f"--{kind}",
-            action="append",
-            default=[],
-            metavar=kind[0].upper(),
-            help=f"only these {kind}s, comma-separated",
-        )
+    add_filters(parser, NAMES, "only these {}s, comma-separated")
     parser.add_argument("--metric", default="rel_l2", metavar="NAME", help="see `list metrics` (default: rel_l2)")
     parser.add_argument(
         "--suite",
@@ -51,21 +47,21 @@ def study_of(arguments: argparse.Namespace) -> Study | None:
     return read_study(suite_path(arguments.suite)) if arguments.suite else None
 
 
-def shape_of(arguments: argparse.Namespace) -> Shape:
-    """What the arguments name; those of a suite where they name nothing."""
+def shape_of(arguments: argparse.Namespace, suite: str | None = None) -> Shape:
+    """What the arguments name; the cells of the suite where they name nothing."""
     from benchmark.leaderboard.measure import known_measure
     from benchmark.leaderboard.shape import Shape
     from benchmark.planning.suites import read_suite, read_title, suite_path
 
-    plain = arguments.suite and not study_of(arguments)  # a study's records lie in folders of their own
-    suite = read_suite(suite_path(arguments.suite)) if plain else {}
-    chosen = {kind: tuple(names(getattr(arguments, kind))) for kind in ("method", "task", "dataset")}
+    path = suite_path(suite) if suite else None
+    of_suite = read_suite(path) if path else {}
+    chosen = filters(arguments, NAMES)
     return Shape(
-        methods=chosen["method"] or suite.get("methods", ()),
-        tasks=chosen["task"] or suite.get("tasks", ()),
-        datasets=chosen["dataset"] or suite.get("datasets", ()),
+        methods=chosen.get("method") or of_suite.get("methods", ()),
+        tasks=chosen.get("task") or of_suite.get("tasks", ()),
+        datasets=chosen.get("dataset") or of_suite.get("datasets", ()),
         measure=known_measure(arguments.metric, arguments.digits),
-        title=read_title(suite_path(arguments.suite)) if suite else "",
+        title=read_title(path) if path else "",
         intervals=arguments.intervals,
         names=arguments.names,
     )

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmark.cli.arguments import add_json, add_verb, names
+from benchmark.cli.arguments import add_filters, add_json, add_verb, filters, names, passes
 from benchmark.errors import UserError
 
 if TYPE_CHECKING:
@@ -31,10 +31,7 @@ EXAMPLES = """  python -m benchmark status
 def add(verbs: argparse._SubParsersAction) -> None:
     help = "what is queued, running, done and failed, here or on a cluster"
     parser = add_verb(verbs, "status", help, EXAMPLES)
-    for key in FILTERS:
-        parser.add_argument(
-            f"--{key}", action="append", default=[], metavar=key[0].upper(), help=f"one or more {key}s, comma-separated"
-        )
+    add_filters(parser, FILTERS)
     parser.add_argument(
         "--state", action="append", default=[], metavar="S", help="only these (default: all but done and unsupported)"
     )
@@ -53,7 +50,8 @@ def execute(arguments: argparse.Namespace) -> int:
     found = overview(arguments.results, arguments.runs)
     for warning in found.warnings:
         print(f"warning: {warning}", file=sys.stderr)
-    cells = [status for status in found.cells if _passes(status.cell, arguments)]
+    wanted = filters(arguments, FILTERS)
+    cells = [status for status in found.cells if passes(status.cell, wanted)]
     if arguments.logs:
         return show_logs([status for status in cells if _is_named(status.cell, arguments.logs)], arguments)
     states = _states(arguments)
@@ -121,11 +119,6 @@ def _counts(found: Sequence[Status]) -> dict[str, int]:
 
     counts = Counter(status.state for status in found)
     return {state: counts[state] for state in ORDER if counts[state]}
-
-
-def _passes(cell: Cell, arguments: argparse.Namespace) -> bool:
-    wanted = {key: names(getattr(arguments, key)) for key in FILTERS}
-    return all(not values or getattr(cell, key) in values for key, values in wanted.items())
 
 
 def _states(arguments: argparse.Namespace) -> tuple[str, ...]:

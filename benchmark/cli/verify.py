@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmark.cli.arguments import add_data, add_json, add_plugin, add_verb, data_root, names
+from benchmark.cli.arguments import add_data, add_filters, add_json, add_plugin, add_verb, data_root, filters, names
 from benchmark.errors import UserError
 
 if TYPE_CHECKING:
@@ -34,9 +34,7 @@ def add(verbs: argparse._SubParsersAction) -> None:
         "predictions: kept answers have the scores; training: run again, the record is the same; several "
         "comma-separated, or all (default: tables,scores)",
     )
-    for key in FILTERS:
-        help = f"only records of one or more {key}s"
-        parser.add_argument(f"--{key}", action="append", default=[], metavar=key[0].upper(), help=help)
+    add_filters(parser, FILTERS, "only records of one or more {}s")
     parser.add_argument("--runs", type=Path, default=Path("runs"), metavar="DIR", help="of kept answers: runs/")
     for common in (add_data, add_plugin, add_json):
         common(parser)
@@ -53,7 +51,7 @@ def execute(arguments: argparse.Namespace) -> int:
             raise UserError(f"--tier: unknown tier {tier!r}{near(tier, TIERS)}")
     if not arguments.results.is_dir():
         raise UserError(f"{arguments.results}: no such folder")
-    wanted = {key: found for key in FILTERS if (found := names(getattr(arguments, key)))}
+    wanted = filters(arguments, FILTERS)
     plugins, data = tuple(arguments.plugin), data_root(arguments.data)
     progress = _progress if sys.stderr.isatty() and not arguments.json else lambda message: None
     selection = Selection(arguments.results, arguments.runs, data, plugins, wanted, progress)
