@@ -11,8 +11,10 @@ from typing import Any
 
 from benchmark.cli.arguments import add_data, add_json, add_plugin, add_profile, add_set, add_verb, data_root, names
 
+UNITS = {"spread_skill": ""}  # of measures that are no percentage
 EXAMPLES = """  python -m benchmark sweep --method diffusionpde --task cont_3 --vary physics=0,1 --vary observation=1,2
   python -m benchmark sweep --method eci --task cont_3,fwd_partial --dataset helmholtz --vary bound=2,3,null
+  python -m benchmark sweep --method videopde --task cont_3 --samples 8 --by crps --vary edm.steps=6,12
   python -m benchmark sweep --method shu --task cont_3 --vary restarts.time=200,400 --vary restarts.starts=1,3
 """
 
@@ -32,6 +34,12 @@ def add(verbs: argparse._SubParsersAction) -> None:
     parser.add_argument("--limit", type=int, default=8, metavar="N", help="trajectories of `valid` (default: 8)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of fit and prediction (default: 0)")
     parser.add_argument("--samples", type=int, default=1, metavar="S", help="samples per trajectory (default: 1)")
+    parser.add_argument(
+        "--by",
+        default="rel_l2",
+        metavar="NAME",
+        help="rel_l2 of one sample, rel_l2_mean of the mean of --samples, or crps (default: rel_l2)",
+    )
     parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:1, ... (default: cuda if there is one)")
     parser.add_argument("--config", type=Path, metavar="FILE", help="settings of the fit to change, as YAML")
     parser.add_argument(
@@ -57,7 +65,7 @@ def execute(arguments: argparse.Namespace) -> int:
             progress(what, round(100 * fraction), 100)
 
         try:
-            for trial in sweep(request, values, tell):
+            for trial in sweep(request, values, tell, arguments.by):
                 trials.append(trial)
                 outcome = trial.failure or f"{trial.error:.3g} %"
                 print(f"{_spell(trial.choice)}: {outcome}", file=sys.stderr, flush=True)
@@ -67,10 +75,10 @@ def execute(arguments: argparse.Namespace) -> int:
             code = 130  # what was tried is shown
     trials.sort(key=lambda trial: trial.error)
     if arguments.json:
-        rows = [{**vars(t), "error": None if t.failure else t.error} for t in trials]
+        rows = [{**vars(t), "errors": t.errors, "error": None if t.failure else t.error} for t in trials]
         print(json.dumps({"trials": rows}, indent=1))
     else:
-        _print(trials, names(arguments.task))
+        _print(trials, arguments.by)
     return code or (1 if all(t.failure for t in trials) else 0)
 
 
@@ -90,12 +98,22 @@ def _spell(choice: dict[str, Any]) -> str:
     return " ".join(f"--set {shlex.quote(item)}" for item in items) or "as it is"
 
 
-def _print(trials: list[Any], tasks: tuple[str, ...]) -> None:
+def _print(trials: list[Any], by: str) -> None:
+    """A row for each choice; with several tasks, the mean of what they are chosen by at the end."""
     from tabulate import tabulate
 
-    header = [*trials[0].choice, *(f"{task} %" for task in tasks), "mean %", "predict s"]
-    rows = [[*t.choice.values(), *(t.errors.get(task, "failed") for task in tasks), t.error, t.seconds] for t in trials]
-    print(tabulate(rows, header, floatfmt=".4g"))
+    columns = list(dict.fromkeys((task, name) for t in trials for task, scores in t.scores.items() for name in scores))
+    header = [*trials[0].choice, *(f"{task} {name}{UNITS.get(name, ' %')}" for task, name in columns)]
+    rows = [
+        [
+            *t.choice.values(),
+            *(t.scores.get(task, {}).get(name, "failed") for task, name in columns),
+            t.error,
+            t.seconds,
+        ]
+        for t in trials
+    ]
+    print(tabulate(rows, [*header, f"mean {by} %", "predict s"], floatfmt=".4g"))
     if trials[0].failure:
         print(f"\nall failed, the first with {trials[0].failure}")
     else:

@@ -15,7 +15,7 @@ from benchmark.errors import UserError
 from benchmark.figures.comparable import ByMethod, comparable
 from benchmark.figures.style import GREY, SMALL, TWO_COLUMNS, Look, heading, legend_columns, looks, styled
 from benchmark.leaderboard.display import display
-from benchmark.leaderboard.samplers import SPREAD_SKILL, pooled_spread
+from benchmark.leaderboard.samplers import SPREAD_SKILL, spread_of
 from benchmark.records.record import MetricScore, Record
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def calibration_of(record: Record) -> Calibration | None:
     coverage = {level: record.metrics[name] for level in LEVELS if (name := f"coverage_{level}") in record.metrics}
     spread = tuple(ratio * error for ratio, error in zip(ratios, skill, strict=True))
     samples = record.settings.get("evaluation", {}).get("samples", 0)
-    return Calibration(tuple(skill), spread, pooled_spread(record), coverage, samples)
+    return Calibration(tuple(skill), spread, spread_of(record), coverage, samples)
 
 
 def _spread(axes: Axes, own: Calibration, look: Look, label: str) -> None:

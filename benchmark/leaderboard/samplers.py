@@ -13,9 +13,8 @@ its trajectory. The mean of the trajectories' own ratios is above that wherever 
 
 from __future__ import annotations
 
-import math
-
 from benchmark.records.record import Record
+from benchmark.scoring.spread import pooled_spread
 
 ONE_STEP = "rel_l2_one_step"
 SPREAD_SKILL = "spread_skill"
@@ -24,11 +23,9 @@ SPREAD = (0.7, 1.3)  # of spread over skill
 SAMPLES = 8  # fewer do not tell
 
 
-def pooled_spread(record: Record) -> float:
-    """Spread over skill of all trajectories together."""
-    ratios, errors = (record.metrics[name].values for name in (SPREAD_SKILL, "rel_l2_mean"))
-    spread2 = sum((ratio * error) ** 2 for ratio, error in zip(ratios, errors, strict=True))
-    return math.sqrt(spread2 / sum(error**2 for error in errors))
+def spread_of(record: Record) -> float:
+    """Spread over skill of all its trajectories together."""
+    return pooled_spread(*(record.metrics[name].values for name in (SPREAD_SKILL, "rel_l2_mean")))
 
 
 def why_no_sampler(record: Record) -> str | None:
@@ -50,6 +47,6 @@ def _worse_than_one_step(record: Record) -> list[str]:
 
 
 def _off_spread(record: Record) -> list[str]:
-    spread = pooled_spread(record)
+    spread = spread_of(record)
     inside = SPREAD[0] <= spread <= SPREAD[1]
     return [] if inside else [f"spread-skill is {spread:.2f}, not in {SPREAD[0]}-{SPREAD[1]}"]

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -21,22 +22,31 @@ from benchmark.planning.request import Request
 from benchmark.planning.resolve import Resolved, Resolver
 from benchmark.planning.settings import SettingsError, covers, keys, resolve
 from benchmark.records.cell import Cell
+from benchmark.scoring.spread import pooled_spread
 
 if TYPE_CHECKING:
     import torch
 
     from benchmark.core import Trajectories
-    from benchmark.running.evaluate import Question
+    from benchmark.running.evaluate import Evaluation, Question
 
 Values = Mapping[str, Sequence[Any]]  # dotted key -> what to try
+Scores = dict[str, float]  # by the name of a measure
+ERRORS = ("rel_l2", "rel_l2_mean", "crps")  # measures that a choice may be made by; those but the first are of samples
 
 
 @dataclass(frozen=True)
 class Trial:
     choice: dict[str, Any]
-    errors: dict[str, float]  # mean rel_l2 of each task, percent; only of those before a failure
+    scores: dict[str, Scores]  # of each task, mean over trajectories; only of those before a failure
     seconds: float  # of prediction, a trajectory
-    failure: str | None = None  # why a task has no error, such as a prediction that is not finite
+    failure: str | None = None  # why a task has no scores, such as a prediction that is not finite
+    by: str = "rel_l2"
+
+    @property
+    def errors(self) -> Scores:
+        """What the choice is made by, of each task, in percent."""
+        return {task: scores[self.by] for task, scores in self.scores.items()}
 
     @property
     def error(self) -> float:
@@ -88,27 +98,33 @@ def plan_sweep(request: Request, values: Values) -> tuple[list[Resolved], list[t
     return cells, combinations(cells[0], values)
 
 
-def sweep(request: Request, values: Values, progress: Callable[[str, float], None]) -> Iterator[Trial]:
-    """Each choice's errors on the first `request.limit` trajectories of `valid`, for all tasks of the request."""
+def sweep(
+    request: Request, values: Values, progress: Callable[[str, float], None], by: str = "rel_l2"
+) -> Iterator[Trial]:
+    """Each choice's scores on the first `request.limit` trajectories of `valid`, for all tasks of the request."""
     cells, chosen = plan_sweep(request, values)
+    if by not in ERRORS:
+        raise UserError(f"--by {by}: expected {', '.join(ERRORS)}{near(by, ERRORS)}")
+    if by != ERRORS[0] and request.samples_of(cells[0].method.stochastic) == 1:
+        raise UserError(f"--by {by}: of several samples alone; add --samples 8, with a method that samples")
     trials = [_Tried(cell, request, progress) for cell in cells]
     for choice, settings in chosen:
-        yield _trial(choice, settings, trials)
+        yield _trial(choice, settings, trials, by)
 
 
-def _trial(choice: dict[str, Any], settings: Any, trials: Sequence[_Tried]) -> Trial:
+def _trial(choice: dict[str, Any], settings: Any, trials: Sequence[_Tried], by: str) -> Trial:
     """A choice that fails is a result like any other: the rest goes on."""
-    errors: dict[str, float] = {}
+    found: dict[str, Scores] = {}
     seconds, failure = 0.0, None
     for tried in trials:
         task = tried.cell.cell.task
         try:
-            errors[task], spent = tried(settings)
+            found[task], spent = tried(settings)
         except Exception as error:  # whatever a stranger's method raises
             failure = f"{task}: {type(error).__name__}: {error}"
             break
         seconds += spent / len(trials)
-    return Trial(choice, errors, seconds, failure)
+    return Trial(choice, found, seconds, failure, by)
 
 
 class _Tried:
@@ -131,15 +147,25 @@ class _Tried:
         self.state = method.state()
         self.question = _question(cell, request, device, lambda: valid[: request.limit])
 
-    def __call__(self, settings: Any) -> tuple[float, float]:
-        """Mean relative error in percent, and seconds per trajectory."""
+    def __call__(self, settings: Any) -> tuple[Scores, float]:
+        """Its scores, and seconds per trajectory."""
         from benchmark.running.evaluate import Fitted, evaluate
 
         def fitted() -> Fitted:
             return Fitted(self.cell.method(settings).restore(self.state, self.train), self.fit)
 
         done = evaluate(self.question, fitted)
-        return done.error, done.seconds
+        return scores_of(done), done.seconds
+
+
+def scores_of(done: Evaluation) -> Scores:
+    """The relative error of one sample; of several, what tells a sampler from a regression; of many steps, of one."""
+    values = {name: metric.values for name, metric in done.metrics.items()}
+    of_samples = ("rel_l2_mean", "crps") if "spread_skill" in values else ()
+    scores = {name: fmean(values[name]) for name in (*of_samples, "rel_l2_one_step") if name in values}
+    if of_samples:
+        scores["spread_skill"] = pooled_spread(values["spread_skill"], values["rel_l2_mean"])
+    return {"rel_l2": done.error, **scores}
 
 
 def _question(cell: Resolved, request: Request, device: torch.device, truth: Callable[[], Trajectories]) -> Question:

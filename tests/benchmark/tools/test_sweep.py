@@ -5,6 +5,7 @@ import pytest
 
 from benchmark.cli import main
 from benchmark.cli.sweep import _spell
+from benchmark.errors import UserError
 from benchmark.planning.settings import SettingsError, parse_overrides
 from benchmark.tools.sweep import parse_values, sweep
 from tests.benchmark.running.test_cell import run
@@ -97,3 +98,16 @@ def test_the_command_prints_the_best_first(tmp_path, capsys):
     trials = json.loads(capsys.readouterr().out)["trials"]
     assert [t["choice"]["shift"] for t in trials] == [0, 3] and trials[0]["error"] < trials[1]["error"]
     assert main([*arguments, "--vary", "steps=1"]) == 2
+
+
+def test_samples_are_chosen_by_what_is_asked(tmp_path, capsys):
+    """`learn` draws with a spread of its own; its mean is the better answer."""
+    request = toy_request(tmp_path, samples=3)
+    (trial,) = sweep(request, {}, quiet, by="crps")
+    scores = trial.scores["fwd_full"]
+    assert {"rel_l2", "rel_l2_mean", "crps", "spread_skill"} <= scores.keys()
+    assert trial.error == scores["crps"] < scores["rel_l2"] and scores["rel_l2_mean"] < scores["rel_l2"]
+    with pytest.raises(UserError, match="of several samples alone"):
+        next(sweep(toy_request(tmp_path, samples=1), {}, quiet, by="crps"))
+    with pytest.raises(UserError, match="did you mean crps"):
+        next(sweep(request, {}, quiet, by="crsp"))
