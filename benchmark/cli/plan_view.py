@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from functools import cache, partial
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from benchmark.cli.origin import stored
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 HEADER = ("method", "task", "dataset", "profile", "seed", "state", "time", "memory MB", "disk MB", "reason")
 UNKNOWN = "?"
+COUNTS = 20  # of memory, that a plan to look at waits for
 
 Planned = dict[str, list["PlannedCell"]]
 
@@ -30,11 +32,11 @@ def means_of(arguments: argparse.Namespace) -> Means:
     if name and not arguments.dry_run:
         raise UserError("--gpu says for which GPU --dry-run forecasts; --device says where cells run")
     if not arguments.dry_run:
-        return Means(memory=arguments.executor == "slurm")
+        return Means(memory=inf if arguments.executor == "slurm" else 0)
     machine = partial(gpu, name) if name else partial(_here, arguments.device)
     if name:
         machine()  # refuses a name that is not known
-    return Means(True, machine, named=bool(name))
+    return Means(COUNTS, machine, named=bool(name))
 
 
 @cache
@@ -56,6 +58,10 @@ def show_plan(planned: Planned, as_json: bool) -> int:
     header = [*(["variant"] if with_variants else []), *HEADER]
     print(tabulate([[*([variant] if with_variants else []), *_row(p)] for variant, p in cells], header))
     print(f"\n{summary(total)}")
+    if bounds := total["memory_bounds"]:
+        print(
+            f">: {bounds} cells take more memory than this; a plan counts {COUNTS} kinds of fits at most, no references"
+        )
     for line in dict.fromkeys(note for _, p in cells if (note := note_of(p))):
         print(line)
     return 0
@@ -77,6 +83,7 @@ def totals(cells: list[PlannedCell]) -> dict[str, Any]:
         "seconds": sum(e.seconds or 0 for e in todo),
         "unknown_seconds": sum(e.seconds is None for e in todo),
         "memory_mb": max((e.memory_mb for e in todo), default=0.0),
+        "memory_bounds": sum(e.bound for e in todo),
         "disk_mb": sum(e.disk_mb for e in todo),
         "forecast_cells": len(forecast),
         "forecast_hours": sum(e.seconds or 0 for e in forecast) / 3600,
@@ -114,7 +121,7 @@ def _row(p: PlannedCell) -> list[Any]:
 
 
 def _taken(e: Estimate) -> list[str]:
-    return [seconds(e.seconds), f"{e.memory_mb:.0f}", f"{e.disk_mb:.0f}"]
+    return [seconds(e.seconds), f"{'> ' if e.bound else ''}{e.memory_mb:.0f}", f"{e.disk_mb:.0f}"]
 
 
 def seconds(value: float | None) -> str:

@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import cache
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -39,11 +40,15 @@ def prediction_work(cell: Resolved) -> Work | None:
     return _known(prediction_key(cell), Work, count)
 
 
-def memory(cell: Resolved, videos: int) -> Memory | None:
+def memory(cell: Resolved, videos: int, most: float = inf) -> Memory | None:
+    """None too where it is not known yet and this process has counted `most` things already."""
+
     def count() -> Memory | None:
         return cell.method(cell.settings).memory(cell.task, cell.tasks, cell.dataset, videos)
 
-    return _known(memory_key(cell, videos), Memory, count)
+    key = memory_key(cell, videos)
+    is_known = key in stored() or key in _COUNTED
+    return _known(key, Memory, count) if is_known or len(_COUNTED) < most else None
 
 
 def fit_key(cell: Resolved) -> str:

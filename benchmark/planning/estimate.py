@@ -6,8 +6,9 @@ budget` measures it), which leaves the prediction out; a profile that allows not
 the work that a method counts of itself and the rate of a machine (`forecast.py`).
 
 Memory without a record is what the method counts of itself (`Method.memory`), with the test set, its prediction and the
-process. Counting runs networks without their arithmetic and takes a second or more, so it is done where it is asked for
-and once for all tasks that show alike much; otherwise, and where a method cannot say, there is a lower bound.
+process. Counting runs networks without their arithmetic and takes a second or more, so it is done where it is asked
+for, once for all tasks that show alike much, and so many times at most; otherwise, and where a method cannot say, there
+is a lower bound.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ class Estimate:
     disk_mb: float
     basis: str
     flop: float | None = None  # of fit and prediction, where they are forecast
+    bound: bool = False  # there is more memory than `memory_mb`, nobody counted how much
 
 
 NOTHING = Estimate(0.0, 0.0, 0.0, "nothing to do")
@@ -53,7 +55,7 @@ NOTHING = Estimate(0.0, 0.0, 0.0, "nothing to do")
 class Means:
     """What may be spent on estimates, and for which machine they are."""
 
-    memory: bool = False  # may be counted
+    memory: float = 0  # how many counts of it may be made, each of a second or more
     machine: Callable[[], Machine] | None = None  # that times are forecast for; None: they are not
     named: bool = False  # asked for by its name: its forecast counts more than records of other machines
 
@@ -73,10 +75,10 @@ def estimate(
     record = None if means.named and cell.method.kind == "learned" else _nearest_record(cell.cell, request.results)
     if record is None:
         seconds, basis, flop = _unseen(cell, request, has_fit, means)
-        own = counts.memory(cell, trajectories * samples) if means.memory else None
+        own = counts.memory(cell, trajectories * samples, means.memory) if means.memory else None
         memory = 0.0 if own is None else PROCESS_MB + max(own.fit, own.predict) / 2**20
         disk += COPIES * _parameters(cell) * BYTES / 2**20 if means.memory and not has_fit else 0.0
-        return Estimate(seconds, memory + video_mb * (samples + 3), disk, basis, flop)
+        return Estimate(seconds, memory + video_mb * (samples + 3), disk, basis, flop, own is None)
     cost = record.cost
     longer = 1.0 if record.cell.variant == cell.cell.variant else request.budget  # a record of the plain budget
     seconds = cost["predict_seconds"] * trajectories * samples * (longer if cell.method.scope == "instance" else 1.0)

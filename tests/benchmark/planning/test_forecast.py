@@ -62,15 +62,15 @@ def test_precision_is_that_of_training_and_of_prediction():
 def test_a_cell_that_nobody_ran_is_forecast(tmp_path, monkeypatch):
     monkeypatch.setattr(counts, "fit_work", lambda cell: Work(1e15, 0))
     monkeypatch.setattr(counts, "prediction_work", lambda cell: Work(1e12, 0))
-    monkeypatch.setattr(counts, "memory", lambda cell, videos: None)
+    monkeypatch.setattr(counts, "memory", lambda cell, videos, most: None)
     places = {"results": tmp_path / "results", "runs": tmp_path / "runs", "data": tmp_path / "data"}
     request = Request(("fno", "kriging"), ("cont_3",), seeds=(0, 1), profile="paper", **places)
-    fit, again, *references = (p.estimate for p in plan(request, means=Means(True, lambda: ROUND)))
+    fit, again, *references = (p.estimate for p in plan(request, means=Means(9, lambda: ROUND)))
     assert fit.seconds == again.seconds == 2200 and fit.flop == 1e15 + 1e14 and "40 %" not in fit.basis
     assert all(e.seconds is None and e.flop is None for e in references)
     quick = replace(request, profile="laptop")
-    assert plan(quick, means=Means(True, lambda: ROUND))[0].estimate.seconds == 300  # the profile's budget
-    assert plan(quick, means=Means(True, lambda: ROUND, named=True))[0].estimate.flop > 0
+    assert plan(quick, means=Means(9, lambda: ROUND))[0].estimate.seconds == 300  # the profile's budget
+    assert plan(quick, means=Means(9, lambda: ROUND, named=True))[0].estimate.flop > 0
 
 
 def test_a_record_of_a_variant_is_better_than_none_and_is_named(tmp_path, capsys):
@@ -85,7 +85,7 @@ def test_a_record_of_a_variant_is_better_than_none_and_is_named(tmp_path, capsys
 
 
 def test_a_dry_run_says_what_is_assumed(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(counts, "memory", lambda cell, videos: None)
+    monkeypatch.setattr(counts, "memory", lambda cell, videos, most: None)
     folders = ["--output", str(tmp_path / "r"), "--runs", str(tmp_path / "w"), "--data", str(tmp_path / "d")]
     command = ["run", "--method", "fno", "--task", "cont_3", "--profile", "smoke", "--dry-run", *folders]
     assert main([*command, "--gpu", "H100"]) == 0

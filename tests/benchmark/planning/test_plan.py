@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from benchmark.core import Memory, Method
+from benchmark.planning import counts
 from benchmark.planning.estimate import PROCESS_MB, Means
 from benchmark.planning.plan import changes, plan
 from benchmark.planning.registry import PluginError, UnknownName
@@ -243,11 +244,20 @@ def test_memory_without_a_record_is_what_the_method_counts_of_itself(tmp_path, m
     monkeypatch.setattr(Method, "memory", memory)
     bound = 4 * 3 * 8**2 * 4 / 2**20 * (2 + 3)
     assert [p.estimate.memory_mb for p in plan(request)] == [bound] * 3 and not asked
-    assert {p.estimate.memory_mb for p in plan(request, means=Means(memory=True))} == {PROCESS_MB + 3 * 1024 + bound}
+    assert {p.estimate.memory_mb for p in plan(request, means=Means(memory=9))} == {PROCESS_MB + 3 * 1024 + bound}
     assert [(task, videos) for task, _, videos in asked] == [("cont_1", 8), ("fwd_full", 8)]
     monkeypatch.setattr(Method, "memory", lambda *_: 1 / 0)
     changed = replace(request, overrides=("steps=9",))
-    assert {p.estimate.memory_mb for p in plan(changed, means=Means(memory=True))} == {bound}
+    failed = [p.estimate for p in plan(changed, means=Means(memory=9))]
+    assert {e.memory_mb for e in failed} == {bound} and all(e.bound for e in failed)
+
+
+def test_a_plan_counts_the_memory_of_so_many_kinds_of_cells_and_says_of_which_not(tmp_path, monkeypatch):
+    monkeypatch.setattr(counts, "_COUNTED", {})
+    monkeypatch.setattr(Method, "memory", lambda *_: Memory(fit=2**30, predict=0))
+    request = toy_request(tmp_path, tasks=("cont_1", "fwd_full", "cont_3"))  # the first and the last are of a kind
+    assert [p.estimate.bound for p in plan(request, means=Means(memory=1))] == [False, True, False]
+    assert [p.estimate.bound for p in plan(request, means=Means(memory=2))] == [False, False, False]
 
 
 def test_a_fit_that_serves_all_tasks_is_allowed_more_and_paid_once(tmp_path):
