@@ -10,6 +10,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from collections import Counter
 from functools import partial
@@ -88,21 +89,27 @@ def test_a_full_disk_is_named_and_what_was_there_goes_on(part, kilobytes, whole,
             subprocess.run(["umount", "-l", folder], check=True)
 
 
+@pytest.fixture
+def open_folder():
+    """For other users too; the parents of `tmp_path` are closed to them whenever another pytest starts."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o777)
+        yield folder
+
+
 @pytest.mark.parametrize("part", ["results", "runs", "data"])
-def test_a_folder_that_is_not_ours_is_named(part, tmp_path):
+def test_a_folder_that_is_not_ours_is_named(part, open_folder):
     """By another user's id: permissions do not bind root."""
-    store = Store(tmp_path)
-    tmp_path.chmod(0o777)
-    for folder in (tmp_path, *tmp_path.parents[:3]):
-        folder.chmod(folder.stat().st_mode | 0o755)
+    store = Store(open_folder)
     for name in ("results", "runs", "data"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name).chmod(0o555 if name == part else 0o777)
+        (open_folder / name).mkdir()
+        (open_folder / name).chmod(0o555 if name == part else 0o777)
     other = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     line = store.running("--method", "mean", "--task", "cont_3")
     if part == "data":  # without a worker: the interpreter may lie where only its owner may start it
         line = ["data", "generate", "navier_stokes", "--profile", "smoke", "--data", store.data]
-    ended = command(line, tmp_path, first=other)
+    ended = command(line, open_folder, first=other)
     assert ended.code == FAILED and ended.is_clean and part in ended.out + ended.err, ended
     assert "ermission" in ended.out + ended.err
 
