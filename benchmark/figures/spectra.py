@@ -20,7 +20,9 @@ from benchmark.figures.style import (
     TWO_COLUMNS,
     heading,
     legend_columns,
+    log_marks,
     looks,
+    plain_log,
     styled,
 )
 from benchmark.figures.videos import Shown, check_alike, choose_channel, choose_frames, field_name, frame_title, one_of
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
 FRAMES = 3  # shown unless asked otherwise
 MOST = 100.0  # of the share of an error: beyond, the truth has next to nothing
+SCIENTIFIC = 1e-4  # energies down to this stand at ticks as plain numbers, lower ones as powers of ten
 ROOM = 3.0  # above the rounding: what is lower is left out
 
 
@@ -54,6 +57,7 @@ def spectra(shown: Shown, frames: Sequence[int] | None = None, channel: str | No
         _draw(grid[:, column], shown, t, c, count, look)
         grid[0, column].set_title(frame_title(p, t), color=GREY)
         grid[1, column].set_xlabel("wavenumber $k$ (periods per domain)")
+    _scale(*grid[:, 0])
     quantity = "the field" if p.frame_names else field_name(p, 0, c)
     grid[0, 0].set_ylabel(f"energy $E(k)$ of {quantity}")
     grid[1, 0].set_ylabel("energy of the error\nover that of the truth")
@@ -106,8 +110,19 @@ def _draw(panels: Sequence[Axes], shown: Shown, t: int, c: int, count: int, look
     for axes in panels:
         axes.set_xscale("log")
         axes.set_yscale("log")
-    bottom.set_ylim(top=min(bottom.get_ylim()[1], MOST))
     _ticks(bottom, len(own) - 1)
+
+
+def _scale(top: Axes, bottom: Axes) -> None:
+    """Of the first column, when all are drawn: a row shares its limits."""
+    from matplotlib.ticker import LogFormatterSciNotation
+
+    bottom.set_ylim(top=min(bottom.get_ylim()[1], MOST))
+    for axes in (top, bottom):
+        plain_log(axes.yaxis, log_marks(*axes.get_ylim()))
+    if top.get_ylim()[0] < SCIENTIFIC:
+        plain_log(top.yaxis)
+        top.yaxis.set_major_formatter(LogFormatterSciNotation())
 
 
 def _ticks(axes: Axes, last: int) -> None:

@@ -130,6 +130,11 @@ def plain_log(axis: Any, marks: Sequence[float] = (1.0,)) -> None:
     axis.set_minor_locator(NullLocator())
 
 
+def log_marks(low: float, high: float) -> tuple[float, ...]:
+    """Multiples of powers of ten that make a handful of ticks between these limits."""
+    return (1, 2, 5) if high < 50 * low else (1, 3) if high < 1e3 * low else (1,)
+
+
 def error_axis(axes: Axes) -> None:
     """A logarithmic axis of errors in percent. Errors below NEGLIGIBLE are alike, and drawn there (`drawn`)."""
     from matplotlib.ticker import FuncFormatter
@@ -138,7 +143,7 @@ def error_axis(axes: Axes) -> None:
     low, high = axes.get_ylim()
     low = max(low, 0.7 * NEGLIGIBLE)
     axes.set_ylim(low, high)
-    plain_log(axes.yaxis, (1, 2, 5) if high < 50 * low else (1, 3) if high < 1e3 * low else (1,))
+    plain_log(axes.yaxis, log_marks(low, high))
     axes.yaxis.set_major_formatter(
         FuncFormatter(lambda value, _: f"{'≤' if value <= 1.001 * NEGLIGIBLE else ''}{value:g}")
     )

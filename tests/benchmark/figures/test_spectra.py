@@ -42,6 +42,25 @@ def test_lines_are_the_mean_over_the_trajectories_kept():
     assert ratio.get_ydata()[0] == pytest.approx(0.25, rel=1e-3)
 
 
+def test_all_columns_lie_within_the_scale_they_share():
+    """The error rises a hundredfold from the first frame to the last."""
+    p = predictions()
+    grow = np.array([0.02, 0.05, 0.2, 0.5, 2.0])[None, :, None, None, None]
+    figure = spectra({"kriging": replace(p, prediction=(p.truth * (1 + grow)).astype(np.float32))}, [0, 4])
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        low, high = axes.get_ylim()
+        ys = np.concatenate([line.get_ydata() for line in axes.lines])
+        assert ((low <= ys) & (ys <= high) | ~np.isfinite(ys)).all()
+
+
+def test_ticks_are_plain_numbers():
+    figure = spectra({"kriging": predictions(off=0.5), "linear": predictions("linear", off=0.3)}, [0, 4])
+    figure.draw_without_rendering()
+    texts = [text.get_text() for axes in figure.axes for text in axes.get_yticklabels(which="both")]
+    assert any(texts) and not any("times" in text for text in texts)
+
+
 def test_the_rounding_of_stored_fields_is_not_shown(tmp_path):
     """Read back, smooth waves have white noise, all of it below the bound, and no line down there."""
     path = tmp_path / "a.predictions.npz"
