@@ -1,4 +1,4 @@
-"""The same as a film, a frame at a time: GIF by pillow, MP4 by ffmpeg.
+"""The same as a film, a frame at a time: GIF by `gif`, MP4 by ffmpeg.
 
 truth         | answer | answer | ...
 what is seen  | error  | error  | ...
@@ -6,12 +6,13 @@ what is seen  | error  | error  | ...
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
 from benchmark.errors import UserError
+from benchmark.figures.gif import Made, save_gif
 from benchmark.figures.panels import draw_answer, draw_bar, draw_error, draw_field, draw_observation
 from benchmark.figures.style import GREY, NORMAL, SMALL, heading, styled
 from benchmark.figures.videos import (
@@ -51,7 +52,7 @@ def film(
     frames: Sequence[int] | None = None,
     channel: str | None = None,
     log_errors: bool = False,
-) -> tuple[Figure, Callable[[int], None], int]:
+) -> Made:
     """A figure, what draws the k-th of its frames, and how many there are: all unless asked otherwise."""
     from matplotlib.figure import Figure
 
@@ -120,24 +121,28 @@ def _name(axes: Axes, text: str) -> None:
     axes.set_title(text, fontsize=NORMAL, loc="left", pad=3)
 
 
-def save_film(
-    made: tuple[Figure, Callable[[int], None], int], stem: Path, kind: Film, fps: float | None = None
-) -> Path:
+def save_film(made: Made, stem: Path, kind: Film, fps: float | None = None) -> Path:
     """Write `stem.gif` or `stem.mp4`."""
-    from matplotlib.animation import FFMpegWriter, PillowWriter
+    from matplotlib.animation import FFMpegWriter
 
     if kind == "mp4" and not FFMpegWriter.isAvailable():
         raise UserError(NO_FFMPEG)
-    figure, draw, count = made
-    rate = fps or min(20.0, max(1.0, count / SECONDS))
-    writer = PillowWriter(fps=rate) if kind == "gif" else FFMpegWriter(fps=rate)  # pyright: ignore[reportArgumentType]
+    rate = fps or min(20.0, max(1.0, made[2] / SECONDS))
     path = stem.with_name(f"{stem.name}.{kind}")
     path.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=path.parent, prefix=".") as folder:
+    with TemporaryDirectory(dir=path.parent, prefix=".") as folder, styled():
         part = Path(folder) / path.name  # the writers go by the ending
-        with styled(), writer.saving(figure, str(part), DOTS):
-            for k in range(count):
-                draw(k)
-                writer.grab_frame()
+        save_gif(made, part, rate, DOTS) if kind == "gif" else _save_mp4(made, part, rate)
         part.replace(path)
     return path
+
+
+def _save_mp4(made: Made, path: Path, fps: float) -> None:
+    from matplotlib.animation import FFMpegWriter
+
+    figure, draw, count = made
+    writer = FFMpegWriter(fps=fps)  # pyright: ignore[reportArgumentType]
+    with writer.saving(figure, str(path), DOTS):
+        for k in range(count):
+            draw(k)
+            writer.grab_frame()

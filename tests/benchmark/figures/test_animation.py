@@ -10,7 +10,10 @@ import pytest
 from PIL import Image
 
 from benchmark.errors import UserError
-from benchmark.figures.animation import film, save_film
+from benchmark.figures import gif
+from benchmark.figures.animation import DOTS, film, save_film
+from benchmark.figures.style import styled
+from benchmark.figures.videos import ERROR, SIGNED
 from tests.benchmark.figures.made import check_text, predictions, steady
 
 SHOWN = {"kriging": predictions(off=0.05), "linear": predictions("linear", off=0.5)}
@@ -22,6 +25,44 @@ def test_a_gif_has_as_many_frames_as_asked(tmp_path, frames, count):
     with Image.open(path) as image:
         assert path.name == "a.gif" and image.n_frames == count
     assert [p.name for p in tmp_path.iterdir()] == ["a.gif"]
+
+
+@pytest.fixture
+def faint():
+    """Fields of many pale colours, with one value at either end of the scale."""
+    draw, p = np.random.default_rng(0), predictions()
+    truth = 0.3 * draw.normal(size=p.truth.shape).astype(np.float32)
+    truth[:, :, 3, 3], truth[:, :, 3, 4] = 2, -2
+    answer = truth + 0.1 * np.abs(draw.normal(size=truth.shape)).astype(np.float32)
+    return {
+        name: replace(p, truth=truth, prediction=factor * answer) for name, factor in (("kriging", 1), ("fno", 1.1))
+    }
+
+
+def colours_of(image):
+    return np.asarray(image.convert("RGB")).astype(int)
+
+
+def test_a_gif_has_the_ends_of_the_colour_maps(tmp_path, faint):
+    """Though few pixels have them; and paper is white, letters are black."""
+    ends = [matplotlib.colormaps[name](end)[:3] for name in (SIGNED, ERROR) for end in (0.0, 1.0)]
+    with Image.open(save_film(film(faint), tmp_path / "a", "gif")) as image:
+        for k in range(image.n_frames):
+            image.seek(k)
+            for colour in (*ends, (0, 0, 0), (1, 1, 1)):
+                assert np.abs(colours_of(image) - 255 * np.array(colour)).max(-1).min() <= 2, colour
+
+
+def test_a_gif_has_the_colours_that_were_drawn(tmp_path, faint):
+    """But for rims, where a pixel is partly black and has a colour that few others have."""
+    made = film(faint)
+    path = save_film(made, tmp_path / "a", "gif")
+    with styled(), Image.open(path) as image:
+        for k, drawn in enumerate(gif._frames(made, DOTS)):
+            image.seek(k)
+            off = np.abs(colours_of(image) - drawn).max(-1)
+            _, place, count = np.unique(drawn.reshape(-1, 3), axis=0, return_inverse=True, return_counts=True)
+            assert off.ravel()[count[place.ravel()] >= 60].max() <= 8
 
 
 def test_each_frame_shows_its_own_time():
