@@ -212,7 +212,7 @@ def show(curve: Curve, arguments: argparse.Namespace) -> None:
     from benchmark.leaderboard.curve_text import RENDERERS, as_json
     from benchmark.records.files import write_text
 
-    stem = arguments.figures / f"curve-{curve.profile}-{curve.dataset}-{curve.task}"
+    stem = arguments.figures / name_of(curve, arguments)
     texts = {stem.with_name(f"{stem.name}.{name}"): render(curve) for name, render in RENDERERS.items()}
     for path, text in texts.items():
         write_text(path, text)
@@ -222,3 +222,18 @@ def show(curve: Curve, arguments: argparse.Namespace) -> None:
         return
     sys.stdout.write(RENDERERS["md"](curve))
     print("\n".join(["", *files]))
+
+
+def name_of(curve: Curve, arguments: argparse.Namespace) -> str:
+    """Of its files: what is drawn, and the options that are not as usual."""
+    from benchmark.figures.file_names import stem
+
+    budgets, references = parse_budgets(arguments.budgets), names([arguments.references])
+    seeds = names(arguments.seed or ["0"])
+    options = [
+        *([f"budgets_{'+'.join(f'{budget:g}' for budget in budgets)}"] if budgets != [1, 5, 25] else ()),
+        *([f"references_{'+'.join(references)}"] if references != ("all",) else ()),
+        *([f"seed_{'+'.join(seeds)}"] if seeds != ("0",) else ()),
+        *(["mean"] if arguments.error == "mean" else ()),
+    ]
+    return stem("curve", curve.profile, [curve.dataset], [curve.task], [line.method for line in curve.lines], options)

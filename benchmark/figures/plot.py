@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmark.errors import UserError
+from benchmark.figures.file_names import name_of
 from benchmark.figures.reading import Place, check_place, missing_records, predictions_of, records_of
 from benchmark.planning.registry import near
 from benchmark.records.record import Record
@@ -101,12 +102,6 @@ def plot(wanted: Wanted) -> Drawn:
     return kind.draw(wanted)
 
 
-def _name(wanted: Wanted, *more: Any) -> str:
-    """`errors-laptop-navier_stokes-cont_3-0`, the same for the same figure."""
-    where = [name if len(names) == 1 else "" for names in (wanted.datasets, wanted.tasks) for name in names[:1]]
-    return "-".join([wanted.figure, wanted.profile, *filter(None, where), *map(str, more)])
-
-
 # -- from predictions
 
 
@@ -116,9 +111,7 @@ def _errors(wanted: Wanted) -> Drawn:
 
     shown, notes = predictions_of(wanted.methods, wanted.place, wanted.seeds[0], wanted.trajectory)
     options: Any = (shown, wanted.trajectory, wanted.frames, wanted.channel, wanted.log_errors)
-    return Drawn(
-        lambda: error_maps(*options), _name(wanted, wanted.trajectory), tuple(notes), lambda: film(*options)
-    )  # fmt: skip
+    return Drawn(lambda: error_maps(*options), name_of(wanted), tuple(notes), lambda: film(*options))
 
 
 def _noise_seeds(wanted: Wanted) -> Drawn:
@@ -127,18 +120,16 @@ def _noise_seeds(wanted: Wanted) -> Drawn:
     shown, notes = predictions_of(wanted.methods, wanted.place, wanted.seeds[0], wanted.trajectory)
     if len(shown) > 1:
         raise UserError(f"noise_seeds is of one method, got {', '.join(shown)}")
-    (label, p), *_ = shown.items()
+    (p,) = shown.values()
     options: Any = (p, wanted.trajectory, wanted.frames, wanted.channel)
-    return Drawn(
-        lambda: noise_seeds(*options), _name(wanted, label.replace(" @ ", "@"), wanted.trajectory), tuple(notes)
-    )
+    return Drawn(lambda: noise_seeds(*options), name_of(wanted), tuple(notes))
 
 
 def _spectra(wanted: Wanted) -> Drawn:
     from benchmark.figures.spectra import spectra
 
     shown, notes = predictions_of(wanted.methods, wanted.place, wanted.seeds[0])
-    return Drawn(lambda: spectra(shown, wanted.frames, wanted.channel), _name(wanted), tuple(notes))
+    return Drawn(lambda: spectra(shown, wanted.frames, wanted.channel), name_of(wanted), tuple(notes))
 
 
 # -- from records
@@ -166,7 +157,7 @@ def _long_range(wanted: Wanted) -> Drawn:
 
     records, notes = _some(wanted)
     notes += comparable(records, any_frames=True)[1]
-    return Drawn(lambda: long_range(records, wanted.log_errors), _name(wanted), tuple(notes))
+    return Drawn(lambda: long_range(records, wanted.log_errors), name_of(wanted), tuple(notes))
 
 
 def _rates(wanted: Wanted) -> Drawn:
@@ -181,7 +172,7 @@ def _rates(wanted: Wanted) -> Drawn:
     if not records:
         raise UserError(f"nothing to draw: {'; '.join(notes[:3]) or f'no records in {wanted.results}/'}")
     notes += entries_by_rate(records, wanted.samples)[1]
-    return Drawn(lambda: rates(records, wanted.samples), _name(replace(wanted, tasks=("", ""))), tuple(notes))
+    return Drawn(lambda: rates(records, wanted.samples), name_of(wanted), tuple(notes))
 
 
 def _cost(wanted: Wanted) -> Drawn:
@@ -189,7 +180,7 @@ def _cost(wanted: Wanted) -> Drawn:
 
     records, notes = _some(wanted)
     notes += points_of(records, wanted.samples)[1]
-    return Drawn(lambda: cost(records, wanted.samples), _name(wanted), tuple(notes))
+    return Drawn(lambda: cost(records, wanted.samples), name_of(wanted), tuple(notes))
 
 
 def _compute(wanted: Wanted) -> Drawn:
@@ -205,14 +196,14 @@ def _compute(wanted: Wanted) -> Drawn:
         raise UserError(f"compute: no records of several budgets; make them: {command} --profile {wanted.profile}")
     references = references_of(wanted.place)
     notes = curve_of(records, references, wanted.samples).notes
-    return Drawn(lambda: compute(records, references, wanted.samples), _name(wanted), notes)
+    return Drawn(lambda: compute(records, references, wanted.samples), name_of(wanted), notes)
 
 
 def _calibration(wanted: Wanted) -> Drawn:
     from benchmark.figures.calibration import calibration, calibrations
 
     records, notes = _some(wanted)
-    return Drawn(lambda: calibration(records), _name(wanted), (*notes, *calibrations(records)[1]))
+    return Drawn(lambda: calibration(records), name_of(wanted), (*notes, *calibrations(records)[1]))
 
 
 CONTINUOUS = ("cont_05", "cont_1", "cont_3")

@@ -62,7 +62,7 @@ def test_a_curve_of_a_network_from_nothing(here):
     assert (few["steps"], own["steps"]) == (4, 40) and own["flop"] == 10 * few["flop"] > 0
     assert few["seconds"] > 0 and own["mean"] < few["mean"]
     assert [level["method"] for level in document["references"]] == ["mean"]
-    stem = here.root / "figures" / "curve-smoke-navier_stokes-fwd_full"
+    stem = here.root / "figures" / "curve-smoke-navier_stokes-fwd_full-fno-budgets_0.1+1"
     assert document["files"] == [f"{stem}.{kind}" for kind in ("png", "pdf", "md", "csv", "json")]
     assert {str(path) for path in stem.parent.iterdir()} == set(document["files"])
     assert here.records()["fno@budget_0.1-s0.json"].changes == {"training.steps": 4}

@@ -58,7 +58,7 @@ def test_from_a_run_to_a_picture_and_a_film(here):
     here.capsys.readouterr()
     code, out, err = here.plot("learn", "--task", "fwd_full", "--dataset", "toy", "--profile", "smoke",
                                "--format", "png,pdf,gif", "--frames", "0,2")  # fmt: skip
-    names = [f"errors-smoke-toy-fwd_full-0.{kind}" for kind in ("gif", "pdf", "png")]
+    names = [f"errors-smoke-toy-fwd_full-learn-frames_0+2.{kind}" for kind in ("gif", "pdf", "png")]
     assert code == 0 and err == "" and here.figures() == names
     assert sorted(out.split()) == [str(here.root / "figures" / name) for name in names]
     with Image.open(here.root / "figures" / names[0]) as film, Image.open(here.root / "figures" / names[2]) as picture:
@@ -72,7 +72,7 @@ def test_the_document_has_files_and_notes(here):
     code, out, err = here.plot("kriging", "--task", "cont_3", "--format", "png", "--json")
     document = json.loads(out)
     assert code == 0 and err == "" and document["figure"] == "errors"
-    assert document["files"] == [str(here.root / "figures" / "errors-laptop-navier_stokes-cont_3-0.png")]
+    assert document["files"] == [str(here.root / "figures" / "errors-laptop-navier_stokes-cont_3-kriging.png")]
     assert "its record has moved on" in document["notes"][0]
     assert here.plot("kriging", "--task", "cont_3", "--format", "png")[2].startswith("note: kriging: its record has")
 
@@ -101,6 +101,29 @@ def test_the_same_files_make_the_same_figures(here):
         assert here.plot("kriging", "--task", "cont_3", "--frames", "0")[0] == 0
         contents.append([path.read_bytes() for path in sorted((here.root / "figures").glob("*"))])
     assert contents[0] == contents[1] and len(contents[0]) == 2
+
+
+def test_another_figure_is_another_file(here):
+    """What was drawn before stays as it was."""
+    for method in ("kriging", "fno"):
+        here.keep(method, samples=3)
+    for dataset in ("navier_stokes", "kolmogorov", "wave_layer"):
+        here.store(record("fno", [5.0, 6.0], dataset=dataset, rate=0.03))
+    figures = (
+        ("fno", "--task", "cont_3"),
+        ("kriging", "--task", "cont_3"),
+        ("kriging", "--task", "cont_3", "--frames", "0"),
+        ("kriging", "--task", "cont_3", "--trajectory", "1"),
+        ("kriging", "--task", "cont_3", "--log"),
+        ("kriging,fno", "--task", "cont_3", "--figure", "spectra"),
+        ("fno", "--figure", "rates", "--dataset", "kolmogorov,navier_stokes"),
+        ("fno", "--figure", "rates", "--dataset", "kolmogorov,wave_layer"),
+        ("fno", "--figure", "rates", "--dataset", "kolmogorov", "--task", "cont_3"),
+        ("fno", "--figure", "rates", "--dataset", "kolmogorov", "--task", "cont_3", "--samples", "mean"),
+    )
+    for count, arguments in enumerate(figures, 1):
+        code, _, err = here.plot(*arguments, "--format", "png")
+        assert code == 0 and len(here.figures()) == count, (arguments, err)
 
 
 def test_help_names_every_figure(capsys):
