@@ -1,9 +1,11 @@
 """Spreads, errors and coverages are the records'."""
 
+from dataclasses import replace
+
 import pytest
 
 from benchmark.errors import UserError
-from benchmark.figures.calibration import DODGE, calibration, calibration_of
+from benchmark.figures.calibration import DODGE, calibration, calibration_of, calibrations
 from benchmark.figures.style import looks
 from tests.benchmark.figures.made import check_text, record, score
 
@@ -40,6 +42,21 @@ def test_methods_with_one_answer_are_left_out():
     assert len(figure.legends[0].get_texts()) == 1
     with pytest.raises(UserError, match="no method that samples; fno left out: it has one answer"):
         calibration({"fno": [record("fno", [1.0, 2.0])]})
+
+
+def test_coverage_has_ticks_where_it_has_numbers_and_says_why_not_elsewhere():
+    figure = calibration({"sda": of("sda")})
+    figure.draw_without_rendering()
+    assert [text.get_text() for text in figure.axes[1].get_xticklabels()] == ["0", "50", "80"]
+    assert figure.get_supxlabel().endswith("; 8 samples, too few for intervals of 95 %")
+
+
+def test_without_coverage_there_is_no_panel_of_it():
+    few = [replace(of("sda")[0], metrics={n: m for n, m in of("sda")[0].metrics.items() if "coverage" not in n})]
+    figure = calibration({"sda": few})
+    assert len(figure.axes) == 1 and figure.get_supxlabel().endswith("8 samples, too few for intervals of 50, 80, 95 %")
+    assert calibrations({"sda": few})[1] == ["no panel of coverage: 8 samples, too few for intervals of 50, 80, 95 %"]
+    check_text(figure)
 
 
 def test_text_is_on_the_page_and_apart():
