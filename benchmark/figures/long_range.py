@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CURVE = "rel_l2_curve"
+TRAINED = "end of the training clips"
 FORWARD, INVERSE = ("forward", "long_range"), ("inverse",)  # the first, or the last frame is given
 
 
@@ -86,12 +87,10 @@ def long_range(records: ByMethod, log_errors: bool = False) -> Figure:
         axes.set_title(label)
         axes.set_xlabel("frame $n$")
         if trained and trained < last:
-            axes.axvline(trained, color=GREY, linestyle=":", linewidth=0.9)
-    if trained and trained < last:
-        left.annotate(" end of the training clips", (trained, 0.02), xycoords=("data", "axes fraction"), color=GREY,
-                      fontsize=SMALL - 1)  # fmt: skip
+            axes.axvline(trained, color=GREY, linestyle=":", linewidth=0.9, label=TRAINED)
     left.set_ylabel("relative $\\ell_2$ error (%)")
-    figure.legend(loc="outside upper center", ncols=legend_columns([display(name) for name in curves], TWO_COLUMNS))
+    handles, labels = left.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=legend_columns(labels, TWO_COLUMNS))
     cell = first.cell
     figure.supxlabel(heading(cell.dataset, cell.task, cell.profile), fontsize=SMALL, color=GREY, x=0.01, ha="left")
     return figure
@@ -129,4 +128,5 @@ def trained_frames(record: Record) -> int | None:
 
 def _style(look: Look, count: int) -> dict[str, Any]:
     every = max(1, count // 8)
-    return {"color": look.colour, "marker": look.marker, "markevery": every, "markersize": 3.5}
+    on_top: Any = {"clip_on": False, "zorder": 3}  # an error of 0 is a whole marker on the axis
+    return {"color": look.colour, "marker": look.marker, "markevery": every, "markersize": 3.5, **on_top}
