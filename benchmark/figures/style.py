@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from benchmark.leaderboard.display import display
+from benchmark.leaderboard.display import display, display_alone
 from benchmark.leaderboard.names import known
 from benchmark.records.files import replacing
 from benchmark.scoring.metric_table import NEGLIGIBLE
@@ -109,10 +109,10 @@ def styled() -> Iterator[None]:
         yield
 
 
-def heading(dataset: str, what: str, profile: str) -> str:
-    """What a figure is of. Only the paper's size may be taken for the paper's numbers."""
+def heading(dataset: str, task: str, profile: str) -> str:
+    """What a figure is of, in names as tables have them. Only the paper's size may be taken for the paper's numbers."""
     size = "" if profile == "paper" else " (not the paper's size)"
-    return f"{', '.join(filter(None, (display(dataset), what)))}; profile {profile}{size}"
+    return f"{', '.join(filter(None, (display(dataset), display_alone(task))))}; profile {profile}{size}"
 
 
 def legend_columns(labels: Sequence[str], width: float) -> int:

@@ -51,9 +51,21 @@ DISPLAY = {
     "inv_partial": "inv. 3 %",
     "long_range": "long range",
 }
+ALONE = {
+    "cont_05": "continuous, 0.5 %",
+    "cont_1": "continuous, 1 %",
+    "cont_3": "continuous, 3 %",
+    "fwd_partial": "forward, 3 %",
+    "inv_partial": "inverse, 3 %",
+}
 
 
 def display(name: str, names: Names = "display") -> str:
     """`fno @ wide` -> `FNO @ wide`; with `id` every name stays as it is."""
     base, at, variant = name.partition(" @ ")
     return name if names == "id" else f"{DISPLAY.get(base, base)}{at}{variant}"
+
+
+def display_alone(task: str) -> str:
+    """Of a task outside the table that names its family: `continuous, 3 %`."""
+    return ALONE.get(task, display(task))

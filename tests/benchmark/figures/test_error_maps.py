@@ -83,10 +83,10 @@ def test_fields_of_a_steady_problem_are_named_and_have_their_own_colours():
 def test_words_name_the_methods_their_errors_and_the_profile():
     figure = error_maps(SHOWN, 1)
     assert {"truth", "Kriging", "Linear", "error: 5.00 %", "error: 50.0 %"} <= set(words(figure))
-    assert "Navier-Stokes, cont_3; profile laptop (not the paper's size); test trajectory 1" in words(figure)
+    assert "Navier-Stokes, continuous, 3 %; profile laptop (not the paper's size); test trajectory 1" in words(figure)
     cell = replace(SHOWN["kriging"].cell, profile="paper")
     paper = error_maps({"kriging": replace(SHOWN["kriging"], cell=cell)})
-    assert "Navier-Stokes, cont_3; profile paper; test trajectory 0" in words(paper)
+    assert "Navier-Stokes, continuous, 3 %; profile paper; test trajectory 0" in words(paper)
 
 
 @pytest.mark.parametrize("frames", [[0, 4], [0, 1, 2, 3, 4, 0, 1, 2]])

@@ -6,7 +6,7 @@ import matplotlib
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from benchmark.figures.style import LOOKS, RC, looks, save, styled
+from benchmark.figures.style import LOOKS, RC, heading, looks, save, styled
 from benchmark.planning.registry import registry
 
 LEARNED = [name for name in registry().names("methods") if registry().load("methods", name).kind == "learned"]
@@ -26,6 +26,12 @@ def test_a_method_looks_the_same_whoever_is_beside_it():
 def test_a_variant_without_its_method_looks_like_it():
     assert looks(["fno @ wide", "videopde"])["fno @ wide"] == LOOKS["fno"]
     assert looks(["fno @ wide", "fno"])["fno @ wide"] != LOOKS["fno"]
+
+
+def test_headings_have_names_as_tables_print_them():
+    assert heading("kolmogorov", "cont_3", "paper") == "Kolmogorov flow, continuous, 3 %; profile paper"
+    assert heading("kolmogorov", "long_range", "smoke").startswith("Kolmogorov flow, long range; profile smoke (not")
+    assert heading("my_data", "my_task", "paper") == "my_data, my_task; profile paper"
 
 
 def luminance(colour):
