@@ -6,11 +6,14 @@ method of the suite that has what the figure needs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from benchmark.errors import UserError
+from benchmark.leaderboard.collect import read_records
 from benchmark.leaderboard.names import known, ordered
 from benchmark.leaderboard.selection import is_own
 from benchmark.planning.registry import near
@@ -20,6 +23,8 @@ from benchmark.records.files import read_record
 from benchmark.records.predictions import Predictions, find_predictions, predictions_path, read_predictions
 from benchmark.records.record import Record
 
+BUDGETED = re.compile(r"(?:(.+)\+)?budget_([0-9.e+-]+)")  # that `curve` makes: `budget_5`, `wide+budget_5`
+UNKNOWN = "--set", "KEY=VALUE"  # of a variant whose settings no record tells
 KEPT = 4  # trajectories, unless `run --save-predictions` says otherwise
 
 
@@ -43,11 +48,22 @@ class Place:
 
     def command(self, cell: Cell, *options: str) -> str:
         """What makes the cell's record, and with it its predictions."""
-        record = self.record(cell)
-        again = ("--overwrite",) if record and record.state == "done" else ()
         plugin = ("--plugin", "FILE") if cell.method not in known("methods") else ()
-        changes = record.changes if record else {}
-        return run_command(cell, changes, self.results, self.runs, (*options, *plugin, *again))
+        if record := self.record(cell):
+            again = ("--overwrite",) if record.state == "done" else ()
+            return run_command(cell, record.changes, self.results, self.runs, (*options, *plugin, *again))
+        budget = BUDGETED.fullmatch(cell.variant)
+        plain = replace(cell, variant=budget[1] or "") if budget else cell
+        changes = self._changes(plain)
+        settings = (*(UNKNOWN if changes is None else ()), *(("--budgets", budget[2]) if budget else ()))
+        verb = "curve" if budget else "run"
+        return run_command(plain, changes, self.results, self.runs, (*settings, *options, *plugin), verb)
+
+    def _changes(self, cell: Cell) -> Mapping[str, Any] | None:
+        """Of a variant without a record here, by one elsewhere: a name stands for one set of changes."""
+        records = read_records(self.results, self.profile)[0] if cell.variant else ()
+        named = (r.changes for r in records if (r.cell.method, r.cell.variant) == (cell.method, cell.variant))
+        return next(named, None if cell.variant else {})
 
 
 def check_place(place: Place) -> None:

@@ -19,6 +19,7 @@ def run_command(
     results: Path = Path("results"),
     runs: Path = Path("runs"),
     options: tuple[str, ...] = (),
+    verb: str = "run",
 ) -> str:
     """`changes`: those of a variant, as its record has them."""
     told = {"--profile": cell.profile, "--seed": str(cell.seed), "--output": str(results), "--runs": str(runs)}
@@ -27,4 +28,4 @@ def run_command(
     for name, value in (changes or {}).items():
         words += [name, str(value)] if name.startswith("--") else ["--set", f"{name}={json.dumps(value)}"]
     words += ["--name", cell.variant] if cell.variant else []
-    return f"python -m benchmark run {shlex.join([*words, *options])}"
+    return f"python -m benchmark {verb} {shlex.join([*words, *options])}"

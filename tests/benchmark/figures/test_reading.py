@@ -1,5 +1,6 @@
 """What is missing names the command that makes it."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -59,6 +60,34 @@ def test_a_cell_that_is_done_must_run_again(place):
     assert words[-1] == "--overwrite" and words[words.index("--name") + 1] == "wide"
     assert words[words.index("--set") + 1] == "nugget=0.1" and words[words.index("--samples") + 1] == "4"
     parser(["run"]).parse_args(words)
+
+
+def test_a_budget_is_made_by_curve(place, tmp_path, capsys):
+    """`run` refuses the name alone."""
+    with pytest.raises(UserError) as error:
+        predictions_of(["fno@budget_9"], replace(place, profile="smoke"))
+    words = command(error)
+    assert words[0] == "curve" and "--name" not in words and words[words.index("--budgets") + 1] == "9"
+    assert main([*words, "--data", str(tmp_path / "data"), "--dry-run", "--json"]) == 0
+    (cell,) = json.loads(capsys.readouterr().out)["cells"]
+    assert cell["cell"]["variant"] == "budget_9"
+
+
+def test_a_variant_has_the_settings_that_another_record_of_it_tells(place):
+    changed = replace(record("fno", [5.0], "cont_1", variant="wide"), changes={"architecture.width": 64})
+    write_record(changed.cell.path(place.results), changed)
+    with pytest.raises(UserError) as error:
+        predictions_of(["fno@wide+budget_9"], place)
+    text = " ".join(command(error))
+    assert "--set architecture.width=64 --name wide --budgets 9" in text and "--task cont_3" in text
+    parser(["curve"]).parse_args(command(error))
+
+
+def test_a_variant_that_no_record_tells_of_says_that_settings_are_wanted(place):
+    with pytest.raises(UserError, match="--name wide --set KEY=VALUE"):
+        predictions_of(["fno@wide"], place)
+    (note,) = missing_records(records_of(["fno@wide"], place), place, (0,))
+    assert "--name wide --set KEY=VALUE" in note
 
 
 def test_a_trajectory_that_was_not_kept_names_the_option(place):
