@@ -23,9 +23,7 @@ def load_records(
 
     from benchmark.leaderboard import read_leaderboard, render
 
-    folder = Path(results) / profile
-    if not folder.is_dir():
-        raise UserError(f"{folder}: no records there; run some cells first")
+    _check_folder(Path(results), profile)
     table = pd.read_csv(io.StringIO(render(read_leaderboard(Path(results), profile, include=include), "csv")))
     table = table.dropna(subset=["seed"]).astype({"seed": int}).reset_index(drop=True)
     for name in ("mean", "low", "high"):  # of a curve, which has a number a frame, there is none
@@ -38,7 +36,9 @@ def load_values(results: str | Path = "results", profile: str = "laptop", metric
     import pandas as pd
 
     from benchmark.leaderboard.collect import read_records
+    from benchmark.planning.registry import near
 
+    _check_folder(Path(results), profile)
     records, _ = read_records(Path(results), profile)
     rows = [
         {**record.cell.to_json(), "variant": record.cell.variant, "trajectory": number, "value": value}
@@ -46,4 +46,12 @@ def load_values(results: str | Path = "results", profile: str = "laptop", metric
         if metric in record.metrics
         for number, value in enumerate(record.metrics[metric].values)
     ]
+    if not rows:
+        known = sorted({name for record in records for name in record.metrics})
+        raise UserError(f"{Path(results) / profile}: no record there has the metric {metric!r}{near(metric, known)}")
     return pd.DataFrame(rows)
+
+
+def _check_folder(results: Path, profile: str) -> None:
+    if not (results / profile).is_dir():
+        raise UserError(f"{results / profile}: no records there; run some cells first")

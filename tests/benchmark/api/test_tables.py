@@ -34,6 +34,13 @@ def test_a_row_for_each_trajectory(store):
 def test_no_records_is_said(tmp_path):
     with pytest.raises(UserError, match="no records there; run some cells first"):
         benchmark.load_records(tmp_path, "smoke")
+    with pytest.raises(UserError, match="no records there; run some cells first"):
+        benchmark.load_values(tmp_path, "smoke")
+
+
+def test_a_metric_that_no_record_has_is_said(store):
+    with pytest.raises(UserError, match="no record there has the metric 'rel_l3' .did you mean rel_l2"):
+        benchmark.load_values(store.results, "smoke", "rel_l3")
 
 
 def test_names_are_handed_out_and_others_refused():
