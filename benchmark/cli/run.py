@@ -84,7 +84,8 @@ def add_running(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=None,
         metavar="N",
-        help="of the first N test trajectories, in runs/, for pictures; 0: none (default: 4)",
+        help="of the first N test trajectories, in runs/, for pictures; of a large one 8 frames of 64 x 64 "
+        "points, so that 4 take 2 MB or so, and `verify` cannot score them again; 0: none (default: 4)",
     )
     parser.add_argument(
         "--log", choices=("tensorboard", "wandb"), default="", help="show curves of fits and scores there too"

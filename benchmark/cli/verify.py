@@ -86,6 +86,8 @@ def _print(tiers: Sequence[str], checks: Sequence[Check]) -> None:
         own = [check for check in checks if check.tier == tier]
         failed = sum(not check.passed for check in own)
         print(f"{tier}: {len(own)} checked, {failed} with faults{_notes(own) if tier == 'training' else ''}")
+        for text, count in Counter(check.unchecked for check in own if check.unchecked).items():
+            print(f"  {count} of them {text}")
     if "predictions" in tiers and not any(check.tier == "predictions" for check in checks):
         print("predictions: none are kept of these records; `run` keeps some, and --runs says where")
 

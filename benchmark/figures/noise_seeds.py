@@ -87,7 +87,8 @@ def draw_row(panels: Sequence[Axes], p: Predictions, i: int, t: int, c: int) -> 
     draw_field(panels[-1], spread, shade)
     for axes, sample in zip(panels[2:-1], samples, strict=True):
         draw_field(axes, sample, scale)
-        axes.set_xlabel(f"error {Measure().text(frame_error(sample, truth))} %", fontsize=SMALL - 1, labelpad=2)
+        about = "≈ " if p.thinned else ""  # of the points that are kept
+        axes.set_xlabel(f"error {about}{Measure().text(frame_error(sample, truth))} %", fontsize=SMALL - 1, labelpad=2)
     titles = [
         f"truth, {frame_title(p, t)}",
         "seen",

@@ -97,7 +97,8 @@ def predictions_of(
     for cell in cells:
         shown[cell.label] = p = _read(cell, place, trajectory)
         notes += _out_of_date(p, place)
-    return shown, notes
+    parts = dict.fromkeys(str(p.thinned) for p in shown.values() if p.thinned)
+    return shown, [*notes, *(f"trajectories of this size are kept in part: {part}" for part in parts)]
 
 
 def _with_predictions(place: Place, seed: int) -> list[str]:

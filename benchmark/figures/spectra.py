@@ -67,9 +67,16 @@ def spectra(shown: Shown, frames: Sequence[int] | None = None, channel: str | No
         handles=handles, loc="outside upper center", ncols=legend_columns(["truth", *map(display, shown)], TWO_COLUMNS)
     )
     what = heading(p.cell.dataset, p.cell.task, p.cell.profile)
-    text = f"{what}; mean of {count} test trajector{'ies' if count > 1 else 'y'}"
+    text = f"{what}; mean of {count} test trajector{'ies' if count > 1 else 'y'}{_folded(p)}"
     figure.supxlabel(text, fontsize=SMALL, color=GREY, x=0.01, ha="left")
     return figure
+
+
+def _folded(p: Predictions) -> str:
+    """Thinned fields are not smoothed before, so that they keep their energy, but at other wavenumbers."""
+    if p.thinned is None or p.thinned.step == 1:
+        return ""
+    return f"\n{p.thinned}: energy beyond $k$ = {min(p.truth.shape[2:4]) // 2} is folded back"
 
 
 def energy(u: np.ndarray) -> np.ndarray:

@@ -46,7 +46,8 @@ def check_alike(shown: Shown, trajectory: int) -> None:
     for name, other in shown.items():
         if not 0 <= trajectory < len(other):
             raise UserError(f"trajectory {trajectory}: {name} kept {len(other)}, 0 to {len(other) - 1}")
-        if other.truth.shape[1:] != p.truth.shape[1:] or not _same(p, other, trajectory):
+        shapes = {(one.truth.shape[1:], one.mask.shape[1:]) for one in (other, p)}
+        if len(shapes) > 1 or not _same(p, other, trajectory):
             raise UserError(
                 f"{name} and {first}: trajectory {trajectory} is not the same truth behind the same sensors "
                 "(other data, other masks or another machine); run both again here with --overwrite"
@@ -63,10 +64,11 @@ def choose_frames(p: Predictions, asked: Sequence[int] | None, count: int) -> li
     """Those asked for, else `count` from the first to the last; of a steady problem all its fields."""
     length = len(p.times)
     if asked is not None:
-        wrong = [t for t in asked if not 0 <= t < length]
+        wrong = [t for t in asked if t not in p.numbers]
         if wrong or not asked:
-            raise UserError(f"frames: expected some of 0 to {length - 1}, got {', '.join(map(str, wrong)) or 'none'}")
-        return list(asked)
+            known = ", ".join(map(str, p.numbers)) if p.thinned else f"0 to {length - 1}"
+            raise UserError(f"frames: expected some of {known}, got {', '.join(map(str, wrong)) or 'none'}")
+        return [p.numbers.index(t) for t in asked]
     if p.frame_names or count >= length:
         return list(range(length))
     return sorted({round(t) for t in np.linspace(0, length - 1, count)})
@@ -101,6 +103,8 @@ def symbol(name: str) -> str:
 
 def relative_error(p: Predictions, i: int) -> float:
     """The headline of a trajectory in percent, of what was kept: see `rel_l2` in `scoring/metric_table.py`."""
+    if p.thinned:
+        return p.thinned.errors[i]
     scored = np.array(p.scored)
     v = p.truth[i][scored].astype(np.float64)
     error, norm = ((f**2).sum((1, 2, 3)) for f in (p.prediction[i][scored] - v, v))  # (F,)

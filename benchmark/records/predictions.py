@@ -4,7 +4,8 @@
 
 Fields are rounded to 16 bits between the smallest and the largest value of each trajectory and channel, so that they
 are off by at most 1/131070 of that range; scores never come from here. Observed values are kept exactly, and the key of
-the record says which record they belong to. The file is numpy's own and holds arrays alone, no pickles.
+the record says which record they belong to. The file is numpy's own and holds arrays alone, no pickles. Of large
+trajectories a part is kept (`thin.py`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import json
 import math
 import zipfile
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +38,27 @@ class PredictionsError(UserError):
 
 
 @dataclass(frozen=True)
+class Thinning:
+    """What is kept of trajectories that are too large."""
+
+    step: int  # every so-manieth point of a row and of a column
+    frames: tuple[int, ...]  # by their numbers; the last one too
+    errors: tuple[float, ...]  # the headline in percent, of each whole trajectory
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.step, int) and self.step >= 1 and self.frames and self.errors):
+            raise ValueError(f"expected a step of at least 1, frames and errors, got {self}")
+
+    def __str__(self) -> str:
+        points = {1: "every point", 2: "every 2nd point", 3: "every 3rd point"}.get(
+            self.step, f"every {self.step}th point"
+        )
+        return f"{points} of {len(self.frames)} of {self.frames[-1] + 1} frames"
+
+
+@dataclass(frozen=True)
 class Predictions:
-    """N trajectories of T frames on H x W points with C channels."""
+    """N trajectories of T frames on H x W points with C channels; of a thinned one the fields have fewer points."""
 
     cell: Cell
     key: str  # of the record
@@ -55,6 +75,7 @@ class Predictions:
     prediction: np.ndarray  # (N, T, H, W, C), the answer that is scored
     samples: np.ndarray | None = None  # (S, N, T, H, W, C), the first of several
     spread: np.ndarray | None = None  # (N, T, H, W, C), the standard deviation of all samples
+    thinned: Thinning | None = None
 
     def __len__(self) -> int:
         return len(self.truth)
@@ -63,6 +84,11 @@ class Predictions:
     def scored(self) -> list[int]:
         """The frames that are predicted."""
         return list(range(len(self.times)) if self.frames is None else self.frames)
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Of the frames that are kept."""
+        return self.thinned.frames if self.thinned else tuple(range(len(self.times)))
 
 
 def predictions_path(runs: Path, cell: Cell) -> Path:
@@ -83,6 +109,7 @@ def write_predictions(path: Path, predictions: Predictions) -> None:
     p = predictions
     meta = {name: getattr(p, name) for name in ("key", "channels", "frame_names", "times", "boundary", "lengths")}
     meta |= {"cell": p.cell.to_json(), "frames": p.frames, "masks": p.masks, "shape": p.mask.shape}
+    meta |= {"thinned": asdict(p.thinned)} if p.thinned else {}
     arrays = {
         "meta": np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8),
         "seen": np.packbits(p.mask),
@@ -126,9 +153,16 @@ def _predictions(arrays: dict[str, np.ndarray]) -> Predictions:
     values = np.zeros(shape, dtype=np.float32)
     values[mask] = arrays["observed"]
     fields: dict[str, Any] = {name: _values(arrays, name) for name in FIELDS if f"{name}.levels" in arrays}
-    if any(field.shape[-5:] != shape for field in fields.values()):
-        raise ValueError(f"expected fields of {shape}, got {[field.shape for field in fields.values()]}")
-    return Predictions(cell=Cell.from_json(meta.pop("cell")), **_tuples(meta), **fields, mask=mask, values=values)
+    few = meta.pop("thinned", None)
+    thinned = Thinning(**_tuples(few)) if few else None
+    n, t, h, w, c = shape
+    own = (n, t, h // thinned.step, w // thinned.step, c) if thinned else shape
+    if any(field.shape[-5:] != own for field in fields.values()):
+        raise ValueError(f"expected fields of {own}, got {[field.shape for field in fields.values()]}")
+    if thinned and (len(thinned.frames), len(thinned.errors)) != (t, n):
+        raise ValueError(f"expected {t} frames and {n} errors, got {thinned}")
+    cell = Cell.from_json(meta.pop("cell"))
+    return Predictions(cell=cell, **_tuples(meta), **fields, mask=mask, values=values, thinned=thinned)
 
 
 def _tuples(meta: dict[str, Any]) -> dict[str, Any]:

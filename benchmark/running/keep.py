@@ -11,12 +11,16 @@ from torch import Tensor
 from benchmark.planning.resolve import Resolved
 from benchmark.records.cell import Cell
 from benchmark.records.predictions import SAMPLES, Predictions, predictions_path, write_predictions
+from benchmark.records.record import HEADLINE
+from benchmark.records.thin import thinned
 from benchmark.running.evaluate import Evaluation, Question, observe
 
 
 def keep_predictions(runs: Path, cell: Resolved, question: Question, done: Evaluation) -> None:
     """The videos of `question`, the first of those that were answered, beside the cell's log."""
-    write_predictions(predictions_path(runs, cell.cell), first_predictions(cell, question, done))
+    kept = first_predictions(cell, question, done)
+    errors = done.metrics[HEADLINE].values[: len(kept)]
+    write_predictions(predictions_path(runs, cell.cell), thinned(kept, errors))
 
 
 def forget_predictions(runs: Path, cell: Cell) -> None:

@@ -17,12 +17,16 @@ TIERS = ("tables", "scores", "predictions", "training")
 
 @dataclass(frozen=True)
 class Check:
-    """One record, or one other file, in one tier. `faults`: empty where all is well; `note`: what was looked at."""
+    """One record, or one other file, in one tier.
+
+    `faults`: empty where all is well; `note`: what was looked at; `unchecked`: what could not be.
+    """
 
     tier: str
     path: Path
     faults: tuple[str, ...] = ()
     note: str = ""
+    unchecked: str = ""
 
     @property
     def passed(self) -> bool:
@@ -30,7 +34,8 @@ class Check:
 
     def to_json(self) -> dict[str, object]:
         parts = {"tier": self.tier, "path": str(self.path), "passed": self.passed, "faults": list(self.faults)}
-        return {**parts, **({"note": self.note} if self.note else {})}
+        said = {"note": self.note, "unchecked": self.unchecked}
+        return {**parts, **{name: text for name, text in said.items() if text}}
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,14 @@
 A stored field is off by at most 1 / 131070 of its range in each trajectory and channel (`records.predictions`). With
 norms over the scored frames, E = ||u - v|| and V = ||v|| of the stored fields, and d_u, d_v the norms of the two
 bounds, the error lies between (E - d_u - d_v) / (V + d_v) and (E + d_u + d_v) / (V - d_v). Written without the scorer,
-from the definition in `metric_table`, so that it checks that too.
+from the definition in `metric_table`, so that it checks that too. Of thinned answers only the errors that were noted
+with them are held against the record.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import isclose
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +21,7 @@ from benchmark.records.record import Record, RecordError
 from benchmark.verify.check import Check, Selection
 
 TIER = "predictions"
+UNSCORED = "kept in part, as their trajectories are large: the errors noted with them were checked, not the answers"
 FLOAT32 = 2.0**-23
 SMALLEST = 1e-12  # of a norm, as the scorer has it
 
@@ -40,7 +43,8 @@ def _check(path: Path, selection: Selection) -> Check | None:
         record = read_record(where)
     except (PredictionsError, RecordError, OSError) as error:
         return Check(TIER, path, (str(error),))
-    return Check(TIER, path, tuple(prediction_faults(kept, record)), f"{len(kept)} trajectories of {where}")
+    note = f"{len(kept)} trajectories of {where}"
+    return Check(TIER, path, tuple(prediction_faults(kept, record)), note, UNSCORED if kept.thinned else "")
 
 
 def prediction_faults(kept: Predictions, record: Record) -> list[str]:
@@ -51,6 +55,12 @@ def prediction_faults(kept: Predictions, record: Record) -> list[str]:
     stored = record.headline.in_percent().values
     if len(kept) > len(stored):
         return [f"{len(kept)} trajectories, the record has {len(stored)}"]
+    if kept.thinned:
+        return [
+            f"trajectory {i}: the record has {stored[i]:.6g} %, with the answer {noted:.6g} % was noted"
+            for i, noted in enumerate(kept.thinned.errors)
+            if not isclose(noted, stored[i], rel_tol=1e-6)
+        ]
     return [
         f"trajectory {i}: the record has {stored[i]:.6g} %, the answer {low:.6g} to {high:.6g} %"
         for i, (low, high) in enumerate(bounds(kept))

@@ -38,20 +38,20 @@ def planes(video: np.ndarray, size: Size) -> np.ndarray:
     return np.moveaxis(_blocks(video, size).mean((2, 4)), -1, 0)
 
 
-def any_plane(mask: np.ndarray, size: Size) -> np.ndarray:
-    """Where a block has a sensor."""
-    return np.moveaxis(np.any(_blocks(mask, size), (2, 4)), -1, 0)
+def any_plane(mask: np.ndarray, size: Size, step: int = 1) -> np.ndarray:
+    """Where a block has a sensor. `step`: of the fields, where they have a point for so many by so many sites."""
+    return np.moveaxis(np.any(_blocks(mask, size, step), (2, 4)), -1, 0)
 
 
-def seen_planes(values: np.ndarray, mask: np.ndarray, size: Size) -> np.ndarray:
+def seen_planes(values: np.ndarray, mask: np.ndarray, size: Size, step: int = 1) -> np.ndarray:
     """What the sensors of a block say, on average; 0 where there is none."""
-    count = _blocks(mask, size).sum((2, 4))
-    return np.moveaxis(_blocks(np.where(mask, values, 0), size).sum((2, 4)) / np.maximum(count, 1), -1, 0)
+    count = _blocks(mask, size, step).sum((2, 4))
+    return np.moveaxis(_blocks(np.where(mask, values, 0), size, step).sum((2, 4)) / np.maximum(count, 1), -1, 0)
 
 
-def _blocks(video: np.ndarray, size: Size) -> np.ndarray:
+def _blocks(video: np.ndarray, size: Size, step: int = 1) -> np.ndarray:
     """(t, h, stride, w, stride, C); what does not fill a block is left out."""
-    stride = size.stride(video.shape[1:3])
+    stride = step * size.stride((video.shape[1] // step, video.shape[2] // step))
     t, h, w, c = len(size.picked(len(video))), video.shape[1] // stride, video.shape[2] // stride, video.shape[3]
     return video[size.picked(len(video)), : h * stride, : w * stride].reshape(t, h, stride, w, stride, c)
 

@@ -120,12 +120,13 @@ def _read(path: Path, key: str, size: Size, most: int) -> list[Video]:
 def _videos(found: Predictions, size: Size, most: int) -> Iterator[Video]:
     picked = size.picked(len(found.times))
     about = {
-        "frames": picked,
+        "frames": [found.numbers[frame] for frame in picked],
         "times": [round(found.times[frame], 6) for frame in picked],
         "names": found.frame_names and list(found.frame_names),
         "channels": list(found.channels),
         "answered": [frame in found.scored for frame in picked],
-        "points": found.truth.shape[2:4],
+        "points": found.mask.shape[2:4],
+        "step": found.thinned.step if found.thinned else 1,
     }
     for i in range(min(len(found), most)):
         yield _video(found, i, size, about)
@@ -134,11 +135,12 @@ def _videos(found: Predictions, size: Size, most: int) -> Iterator[Video]:
 def _video(found: Predictions, i: int, size: Size, about: Mapping[str, Any]) -> Video:
     """All planes are (C, t, h, w). A steady problem's frames are other fields, so that each has its own scale."""
     axes = (2, 3) if found.frame_names else (1, 2, 3)
-    truth, mask = planes(found.truth[i], size), any_plane(found.mask[i], size)
+    step = about["step"]
+    truth, mask = planes(found.truth[i], size), any_plane(found.mask[i], size, step)
     error = planes(found.prediction[i] - found.truth[i], size)
     error[:, [not answered for answered in about["answered"]]] = 0
     low, high, scale = truth.min(axes, keepdims=True), truth.max(axes, keepdims=True), np.abs(error).max(axes)
-    readings = plain_levels(seen_planes(found.values[i], found.mask[i], size), low, high)[mask]
+    readings = plain_levels(seen_planes(found.values[i], found.mask[i], size, step), low, high)[mask]
     return Video(
         {
             **about,

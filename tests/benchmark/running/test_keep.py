@@ -16,6 +16,15 @@ def test_what_is_kept_is_what_was_scored(tmp_path):
     assert (kept.values[kept.mask] != 0).any() and (kept.values[~kept.mask] == 0).all()
 
 
+def test_what_is_kept_in_part_has_the_errors_of_the_whole(tmp_path, monkeypatch):
+    monkeypatch.setattr("benchmark.records.thin.WHOLE", 0)
+    monkeypatch.setattr("benchmark.records.thin.POINTS", 4)
+    request = toy_request(tmp_path)
+    (record,) = run(request)
+    kept = read_predictions(predictions_path(request.runs, record.cell))
+    assert kept.thinned.step > 1 and list(kept.thinned.errors) == record.headline.values[:4]
+
+
 def test_the_number_kept_moves_no_key_and_zero_keeps_none(tmp_path):
     (two,) = run(toy_request(tmp_path, save_predictions=2))
     path = predictions_path(tmp_path / "runs", two.cell)

@@ -8,7 +8,7 @@ import pytest
 
 from benchmark.cli import main
 from benchmark.records.files import write_record
-from benchmark.records.predictions import predictions_path, read_predictions, write_predictions
+from benchmark.records.predictions import Thinning, predictions_path, read_predictions, write_predictions
 from benchmark.verify import Selection, run_tiers
 from benchmark.verify.predictions import bounds, prediction_faults
 from benchmark.verify.training import compared
@@ -58,6 +58,19 @@ def test_answers_of_another_run_and_files_that_are_cut(made):
     path.write_bytes(path.read_bytes()[:-50])
     (check,) = run_tiers(["predictions"], Selection(request.results, request.runs))
     assert "no predictions" in check.faults[0]
+
+
+def test_of_thinned_answers_the_noted_errors_are_checked_and_the_rest_is_said(made, capsys):
+    request, record, path = made
+    kept = read_predictions(path)
+    frames = tuple(range(len(kept.times)))
+    few = replace(kept, thinned=Thinning(1, frames, tuple(record.headline.values[: len(kept)])))
+    write_predictions(path, few)
+    assert main(["verify", str(request.results), "--runs", str(request.runs), "--tier", "predictions"]) == 0
+    assert "1 of them kept in part" in capsys.readouterr().out
+    other = replace(few, thinned=replace(few.thinned, errors=(1.0, *few.thinned.errors[1:])))
+    (fault,) = prediction_faults(other, record)
+    assert fault.startswith("trajectory 0: the record has") and fault.endswith("the answer 1 % was noted")
 
 
 def test_of_a_steady_problem_the_field_that_is_asked_for_is_scored(made):

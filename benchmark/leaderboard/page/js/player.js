@@ -82,7 +82,8 @@ function kept8bit(meta) {
   const [, frames, height, width] = meta.shape, [h0, w0] = meta.points;
   const parts = ["Rounded to 8 bits for this page; scores are of the full fields.",
     "The scale of errors ends at half the truth's range, for every method."];
-  if (h0 !== height || w0 !== width) parts.push(`Means over blocks: ${height} x ${width} of ${h0} x ${w0} points.`);
+  if (meta.step > 1) parts.push(`Every ${meta.step}th point of a row and of a column was kept by the run.`);
+  if (h0 > height * meta.step || w0 > width * meta.step) parts.push(`Means over blocks: ${height} x ${width} of ${h0} x ${w0} points.`);
   if (!meta.names && frames < meta.frames.at(-1) + 1) parts.push(`${frames} of ${meta.frames.at(-1) + 1} frames.`);
   return parts.join(" ");
 }

@@ -7,9 +7,11 @@ from benchmark.leaderboard.page import videos
 from benchmark.leaderboard.page.chunks import Chunks, as_json
 from benchmark.leaderboard.page.videos import add_videos
 from benchmark.records.predictions import predictions_path, write_predictions
+from benchmark.records.thin import thinned
 from tests.benchmark.leaderboard.page.reading import chunk_of, unfiltered
 from tests.benchmark.leaderboard.synthetic import done
 from tests.benchmark.records.test_predictions import CELL, some
+from tests.benchmark.records.test_thin import ERRORS, large
 
 ROOM = 10**7
 
@@ -94,6 +96,29 @@ def test_a_smaller_room_has_fewer_trajectories_then_smaller_videos_then_fewer_ce
     assert shape(size[1] - 1)[0] == [(1, (2, 2, 1))] * 2
     found, reasons = shape(videos._size(_all(records, tmp_path, videos.SIZES[1])[0][:1]))
     assert len(found) == 1 and "too large" in reasons[1]
+
+
+def test_a_video_that_was_kept_in_part_says_so(tmp_path):
+    """Readings stand where their points do, numbers of frames and points are those of the run."""
+    p = thinned(large(200, 20), ERRORS)
+    cell = replace(CELL, method="kriging")
+    write_predictions(predictions_path(tmp_path, cell), replace(p, cell=cell))
+    chunks = Chunks()
+    for size in (videos.Size(20, 64), videos.Size(20, 32)):
+        (video, *_) = videos._read(predictions_path(tmp_path, cell), "key", size, 4)
+        _, t, h, w = video.meta["shape"]
+        mask = np.unpackbits(np.frombuffer(chunk_bytes(video, chunks), np.uint8), count=t * h * w).astype(bool)
+        step = 200 // h
+        blocks = p.mask[0, ..., 0][:, : h * step, : w * step].reshape(t, h, step, w, step).any((2, 4))
+        assert (mask == blocks.ravel()).all()
+        assert (
+            video.meta["frames"] == list(p.numbers) and video.meta["points"] == (200, 200) and video.meta["step"] == 4
+        )
+
+
+def chunk_bytes(video, chunks):
+    place = chunks.add(video.parts["seen"])
+    return chunk_of(page_of(chunks), place)
 
 
 def _all(records, runs, size=videos.SIZES[0]):
