@@ -153,7 +153,7 @@ def run_all(requests: Mapping[float, Request], planned: Planned, arguments: argp
     for budget, request in requests.items():
         if not arguments.json:
             print(f"budget {budget:g}", file=sys.stderr, flush=True)
-        with Live(len(planned[budget]), since, quiet=arguments.json, runs=arguments.runs) as live:
+        with Live(len(planned[budget]), since, quiet=arguments.json, kept=arguments.runs) as live:
             records += engine(request, planned[budget], live)
     return records
 

@@ -8,16 +8,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmark.planning.plan import PlannedCell
+from benchmark.planning.request import Request
 from benchmark.records.folders import log_path
 from benchmark.records.record import Record
 
 
-def places(planned: Sequence[PlannedCell], records: Sequence[Record], results: Path, runs: Path) -> list[str]:
+def places(
+    planned: Sequence[PlannedCell], records: Sequence[Record], requests: Sequence[Request], results: Path, runs: Path
+) -> list[str]:
     """Of one cell its files, as far as they are there; of several their folders."""
     if len(records) > 1:
         return [f"records in {results}/, logs and weights in {runs}/"]
-    record, fit = records[0], Path(planned[0].fit or runs / "none") / "state.safetensors"
-    named = {"record": record.cell.path(results), "log": log_path(runs, record.cell), "weights": fit}
+    cell, request, fit = records[0].cell, requests[0], Path(planned[0].fit or runs / "none") / "state.safetensors"
+    named = {"record": cell.path(request.results), "log": log_path(request.kept, cell), "weights": fit}
     return [f"{name}: {path}" for name, path in named.items() if path.exists()]
 
 

@@ -25,8 +25,8 @@ UNFINISHED = 0.9999  # a bar that was full once keeps its times for ever
 class Live:
     """Called with every event of a run."""
 
-    def __init__(self, total: int, since: str = "", quiet: bool = False, runs: Path | None = None):
-        self.total, self.since, self.quiet, self.runs = total, since, quiet, runs
+    def __init__(self, total: int, since: str = "", quiet: bool = False, kept: Path | None = None):
+        self.total, self.since, self.quiet, self.kept = total, since, quiet, kept
         self.bars: Progress | None = None  # on a terminal
         self.tasks: dict[str, TaskID] = {}
 
@@ -72,7 +72,7 @@ class Live:
         bars.update(task, completed=fraction, description=text.removesuffix(": "))
 
     def _outcome(self, event: Event) -> str:
-        return f"{event.cell}: {outcome(event.record, self.since, self.runs)}"
+        return f"{event.cell}: {outcome(event.record, self.since, self.kept)}"
 
 
 def make_bars() -> Progress:
@@ -94,12 +94,12 @@ def make_bars() -> Progress:
     )
 
 
-def outcome(record: Record | None, since: str, runs: Path | None = None) -> str:
+def outcome(record: Record | None, since: str, kept: Path | None = None) -> str:
     """One line on a record; of one that went wrong also where, and which log has more."""
     if record is None:
         return ""
     if record.state != "done":
-        return f"{state_with_origin(record, since)}{whereabouts(record, runs)}"
+        return f"{state_with_origin(record, since)}{whereabouts(record, kept)}"
     error, cost = record.headline, record.cost
     return (
         f"rel_l2 {error.mean:.3g} % [{error.low:.3g}, {error.high:.3g}], fit {cost['fit_seconds']:.1f} s, "

@@ -38,11 +38,11 @@ def state_with_origin(record: Record, since: str) -> str:
     return f"{record.state}, {origin(record, since)}" + (f": {reason}" if reason else "")
 
 
-def whereabouts(record: Record, runs: Path | None) -> str:
+def whereabouts(record: Record, kept: Path | None) -> str:
     """' (my_method.py:31, log runs/smoke/...)' of a cell that went wrong; the log is named if it is there."""
     if record.state not in ("failed", "timeout", "oom"):
         return ""
-    log = runs and log_path(runs, record.cell)
+    log = kept and log_path(kept, record.cell)
     parts = [place(record.traceback), f"log {log}" if log and log.exists() else ""]
     known = ", ".join(filter(None, parts))
     return f" ({known})" if known else ""

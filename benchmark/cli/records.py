@@ -74,7 +74,11 @@ def add(verbs: argparse._SubParsersAction) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     for name, execute, help in (
         ("list", show, "list records: state, date, commit and size"),
-        ("remove", remove, "remove records with what killed runs left of them; only shows them without --yes"),
+        (
+            "remove",
+            remove,
+            "remove records, their predictions and what killed runs left of them; only shows them without --yes",
+        ),
     ):
         action = actions.add_parser(name, help=help, description=help[0].upper() + help[1:] + ".")
         add_filters(action, PARTS)
@@ -84,7 +88,9 @@ def add(verbs: argparse._SubParsersAction) -> None:
         if name == "remove":
             action.add_argument("--yes", action="store_true", help="remove them without asking")
             action.add_argument("--fits", action="store_true", help="also fits that no other record of DIR comes from")
-            action.add_argument("--runs", type=Path, default=Path("runs"), metavar="DIR", help="of fits: runs/")
+            action.add_argument(
+                "--runs", type=Path, default=Path("runs"), metavar="DIR", help="of fits and predictions: runs/"
+            )
         for common in (add_data, add_plugin, add_json):
             common(action)
         action.set_defaults(execute=execute)
@@ -161,21 +167,30 @@ def _passes(cell: Cell, arguments: argparse.Namespace) -> bool:
 
 
 def remove(arguments: argparse.Namespace) -> int:
+    from benchmark.records.folders import kept_in
     from benchmark.running.claim import leftovers
-    from benchmark.running.removal import remove_fit, remove_record
+    from benchmark.running.removal import predictions_of, remove_fit, remove_record
 
     if not any(getattr(arguments, key) for key in FILTERS):
         raise UserError(f"name what to remove with at least one of {', '.join(f'--{key}' for key in FILTERS)}")
     found = list(matching(arguments))
     left = [] if arguments.state else [p for p in leftovers(arguments.results) if _is_left(p, arguments)]
     fits = _unneeded_fits(found, arguments) if arguments.fits else []
-    is_agreed = _ask(found, left, fits, arguments)
+    place = kept_in(arguments.runs, arguments.results)
+    kept = {one.path: path for one in found if one.record and (path := predictions_of(one.record, place))}
+    is_agreed = _ask(found, left, [*kept.values(), *fits], arguments)
     busy: list[Path] = []
     if is_agreed:
-        busy += [path for path in (*(one.path for one in found), *left) if not remove_record(path)]
+        busy += [path for path in (*(one.path for one in found), *left) if not remove_record(path, kept.get(path))]
         busy += [folder for folder in fits if not remove_fit(folder)]
     if arguments.json:
-        parts = {"records": [one.path for one in found], "leftovers": left, "fits": fits, "busy": busy}
+        parts = {
+            "records": [one.path for one in found],
+            "leftovers": left,
+            "predictions": list(kept.values()),
+            "fits": fits,
+            "busy": busy,
+        }
         answer = {"removed": is_agreed, **{name: list(map(str, part)) for name, part in parts.items()}}
         print(json.dumps(answer, indent=1))
     elif is_agreed:
@@ -202,16 +217,18 @@ def _unneeded_fits(found: Sequence[Found], arguments: argparse.Namespace) -> lis
     return sorted(fits_of(removed, arguments.runs) - fits_of(others, arguments.runs))
 
 
-def _ask(found: Sequence[Found], left: Sequence[Path], fits: Sequence[Path], arguments: argparse.Namespace) -> bool:
-    """Show what would go, and whether it may."""
-    if not (found or left or fits):
+def _ask(found: Sequence[Found], left: Sequence[Path], others: Sequence[Path], arguments: argparse.Namespace) -> bool:
+    """Show what would go, and whether it may. `others`: predictions and fits."""
+    if not (found or left or others):
         print("nothing matches", file=sys.stderr)
         return False
     if not arguments.json:
         _print(found)
-        for path in (*left, *fits):
+        for path in (*left, *others):
             print(path)
-        what = f"{len(found)} records, {len(left)} leftovers of runs that were killed, {len(fits)} fits"
+        what = (
+            f"{len(found)} records, {len(left)} leftovers of runs that were killed, {len(others)} predictions and fits"
+        )
         print(f"\n{what} in {arguments.results}/")
     if arguments.yes:
         return True

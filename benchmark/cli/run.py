@@ -118,9 +118,9 @@ def execute(arguments: argparse.Namespace) -> int:
     for variant, request in requests.items():
         if variant and not arguments.json:
             print(f"variant {variant}", file=sys.stderr, flush=True)
-        with Live(len(planned[variant]), since, quiet=arguments.json, runs=arguments.runs) as live:
+        with Live(len(planned[variant]), since, quiet=arguments.json, kept=request.kept) as live:
             records[variant] = engine(request, planned[variant], live)
-    show_records(records, planned, arguments, since)
+    show_records(records, planned, requests, arguments, since)
     return exit_code([record for found in records.values() for record in found])
 
 
@@ -177,7 +177,11 @@ def _seed(text: str) -> int:
 
 
 def show_records(
-    records: dict[str, list[Record]], planned: dict[str, list[Any]], arguments: argparse.Namespace, since: str
+    records: dict[str, list[Record]],
+    planned: dict[str, list[Any]],
+    requests: dict[str, Any],
+    arguments: argparse.Namespace,
+    since: str,
 ) -> None:
     found = [(variant, record) for variant, own in records.items() for record in own]
     if arguments.json:
@@ -204,7 +208,8 @@ def show_records(
     counts = [", ".join(f"{n} {name}" for name, n in counter.items()) for counter in (states, origins)]
     print(f"\n{'; '.join(counts)}")
     cells, shown = [p for own in planned.values() for p in own], [record for _, record in found]
-    print(*places(cells, shown, arguments.output, arguments.runs), f"next: {next_step(shown, arguments)}", sep="\n")
+    where = places(cells, shown, list(requests.values()), arguments.output, arguments.runs)
+    print(*where, f"next: {next_step(shown, arguments)}", sep="\n")
 
 
 def references_beside(records: list[Record], results: Path) -> list[tuple[Record, bool]]:

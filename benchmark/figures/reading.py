@@ -20,6 +20,7 @@ from benchmark.planning.registry import near
 from benchmark.records.cell import PROFILES, Cell
 from benchmark.records.command import run_command
 from benchmark.records.files import read_record
+from benchmark.records.folders import kept_in
 from benchmark.records.predictions import Predictions, find_predictions, predictions_path, read_predictions
 from benchmark.records.record import Record
 
@@ -37,6 +38,11 @@ class Place:
     profile: str = "laptop"
     results: Path = Path("results")
     runs: Path = Path("runs")
+
+    @property
+    def kept(self) -> Path:
+        """Where the predictions of its records lie."""
+        return kept_in(self.runs, self.results)
 
     def cell(self, label: str, seed: int = 0) -> Cell:
         method, _, variant = (part.strip() for part in label.partition("@"))
@@ -88,9 +94,9 @@ def predictions_of(
     check_place(place)
     labels = _with_predictions(place, seed) if "all" in methods else methods
     if not labels:
-        raise UserError(f"no predictions of {place.task} on {place.dataset} in {place.runs}/: {_any_run(place)}")
+        raise UserError(f"no predictions of {place.task} on {place.dataset} in {place.kept}/: {_any_run(place)}")
     cells = [place.cell(label, seed) for label in labels]
-    lacking = [cell for cell in cells if not predictions_path(place.runs, cell).exists()]
+    lacking = [cell for cell in cells if not predictions_path(place.kept, cell).exists()]
     if lacking:
         raise UserError("\n".join(_missing(cell, place.record(cell), place, trajectory) for cell in lacking))
     shown, notes = {}, []
@@ -102,7 +108,7 @@ def predictions_of(
 
 
 def _with_predictions(place: Place, seed: int) -> list[str]:
-    cells = (read_predictions(path).cell for path in find_predictions(place.runs, *_where(place)))
+    cells = (read_predictions(path).cell for path in find_predictions(place.kept, *_where(place)))
     return ordered((cell.method for cell in cells if cell.seed == seed and not cell.variant), "methods")
 
 
@@ -115,7 +121,7 @@ def _any_run(place: Place) -> str:
 
 
 def _read(cell: Cell, place: Place, trajectory: int) -> Predictions:
-    p = read_predictions(predictions_path(place.runs, cell))
+    p = read_predictions(predictions_path(place.kept, cell))
     if trajectory < 0:
         raise UserError(f"--trajectory: expected 0 or more, got {trajectory}")
     if trajectory >= len(p):
@@ -131,7 +137,7 @@ def _missing(cell: Cell, record: Record | None, place: Place, trajectory: int) -
     if record is not None and record.state != "done":
         return f"{cell.label} has no predictions: its record says {record.state} ({record.reason or 'no reason'})"
     more = ("--save-predictions", str(trajectory + 1)) if trajectory >= KEPT else ()
-    return f"no predictions of {cell} in {place.runs}/; make them: {place.command(cell, *more)}"
+    return f"no predictions of {cell} in {place.kept}/; make them: {place.command(cell, *more)}"
 
 
 def _out_of_date(p: Predictions, place: Place) -> Iterator[str]:

@@ -34,7 +34,7 @@ class Leaderboard:
     samples: Samples = "one"  # which error of methods that sample is shown and ranked
     shape: Shape = EVERYTHING
     budgets: tuple[Record, ...] = ()  # fits of other budgets than the profile's own, for curves
-    runs: Path | None = None  # where predictions lie, for the page
+    kept: Path | None = None  # where predictions lie, for the page
     studies: Mapping[tuple[str, str], Sequence[Record]] = field(default_factory=dict)  # (study, variant), for the page
     beside: tuple[Leaderboard, ...] = ()  # those of other profiles, for the page
 

@@ -7,6 +7,7 @@ from dataclasses import astuple
 from pathlib import Path
 
 from benchmark.records.files import read_record, record_paths
+from benchmark.records.folders import STUDIES
 from benchmark.records.record import Record, RecordError
 from benchmark.records.strict import visible
 
@@ -26,7 +27,6 @@ def read_records(results: Path, profile: str) -> tuple[list[Record], list[str]]:
 
 def read_studies(results: Path, profile: str) -> tuple[Studies, tuple[str, ...]]:
     """Those that the paper prints numbers of, and what could not be read."""
-    from benchmark.planning.suites import STUDIES
     from benchmark.published import read_numbers
 
     names = sorted({(number.place.study, number.place.variant) for number in read_numbers() if number.place.study})

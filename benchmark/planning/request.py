@@ -11,6 +11,7 @@ from typing import Any, Self
 from benchmark.errors import UserError
 from benchmark.planning.settings import parse_overrides, read_config
 from benchmark.records.cell import VARIANT
+from benchmark.records.folders import kept_in
 
 RESERVED = ("all", "none", "plugins", "variants")  # of `leaderboard --include` and `records --variant`
 
@@ -63,6 +64,11 @@ class Request:
         for name in ("methods", "tasks", "datasets", "seeds"):
             if not getattr(self, name):
                 raise UserError(f"{name}: expected at least one")
+
+    @property
+    def kept(self) -> Path:
+        """Where the logs, notes and predictions of its cells go; fits are in `runs`, and shared."""
+        return kept_in(self.runs, self.results)
 
     def samples_of(self, stochastic: bool) -> int:
         """How many samples a method is asked for; one that has a single answer is asked for that."""

@@ -11,7 +11,8 @@
 
 A study runs the same cells under several settings. A variant's records are a results tree of their own,
 `<results>/studies/<suite>/<variant>/`: no leaderboard mixes them with others, and `leaderboard --results` reads each
-like any other. Fits are shared, as always, by their settings. In that tree the variant's settings are the plain ones:
+like any other. So have the logs and predictions of its cells: `<runs>/studies/<suite>/<variant>/`. Fits are shared, as
+always, by their settings. In the results tree the variant's settings are the plain ones:
 what the command line changes beside them makes variants of their own there (`planning/variants.py`).
 """
 
@@ -28,9 +29,9 @@ from benchmark.errors import UserError
 from benchmark.planning.registry import near, suite_files
 from benchmark.planning.request import Request
 from benchmark.planning.settings import read_yaml
+from benchmark.records.folders import STUDIES, study_of
 
 KEYS = ("title", "methods", "tasks", "datasets", "seeds", "profile", "samples", "variants")
-STUDIES = "studies"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
@@ -119,9 +120,10 @@ def read_study(path: Path) -> Study | None:
 
 def base_of(results: Path) -> tuple[str, ...] | None:
     """What plain means in a results folder: a study's overrides in its own tree, None if no such study is known."""
-    folder = results.absolute()
-    if folder.parent.parent.name != STUDIES:
+    found = study_of(results)
+    if found is None:
         return ()
-    path = {path.stem: path for path in suite_files()}.get(folder.parent.name)
+    name, variant = found
+    path = {path.stem: path for path in suite_files()}.get(name)
     study = read_study(path) if path else None
-    return study.base(folder.name) if study and folder.name in study.variants else None
+    return study.base(variant) if study and variant in study.variants else None

@@ -2,10 +2,10 @@
 
     runs/<profile>/<dataset>/<method>-s<seed>/<task>[@<variant>].predictions.npz
 
-Fields are rounded to 16 bits between the smallest and the largest value of each trajectory and channel, so that they
-are off by at most 1/131070 of that range; scores never come from here. Observed values are kept exactly, and the key of
-the record says which record they belong to. The file is numpy's own and holds arrays alone, no pickles. Of large
-trajectories a part is kept (`thin.py`).
+A study's variant has a place of its own (`folders.kept_in`). Fields are rounded to 16 bits between the smallest and the
+largest value of each trajectory and channel, so that they are off by at most 1/131070 of that range; scores never come
+from here. Observed values are kept exactly, and the key of the record says which record they belong to. The file is
+numpy's own and holds arrays alone, no pickles. Of large trajectories a part is kept (`thin.py`).
 """
 
 from __future__ import annotations

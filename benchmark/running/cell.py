@@ -88,11 +88,11 @@ def prepare_data(cell: Resolved, context: RunContext) -> None:
 
 def keep(cell: Resolved, context: RunContext, done: Evaluation) -> None:
     """What it answered first, for pictures. Without room for it the record is still worth having."""
-    runs, videos = context.request.runs, min(context.request.save_predictions, len(done.mask))
+    kept, videos = context.request.kept, min(context.request.save_predictions, len(done.mask))
     try:
-        forget_predictions(runs, cell.cell)
+        forget_predictions(kept, cell.cell)
         if videos:
-            keep_predictions(runs, cell, question_of(cell, context, videos), done)
+            keep_predictions(kept, cell, question_of(cell, context, videos), done)
     except OSError as error:
         print(f"predictions are not kept: {error}", file=sys.stderr)
 

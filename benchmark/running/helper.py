@@ -62,7 +62,7 @@ class Helper:
 
     def _begin(self, call: dict[str, Any]) -> None:
         cell, request = Cell.from_json(call["cell"]), call["request"]
-        log = run_folder(Request.from_json(request).runs, cell) / f"{cell.task}.{self.team.rank}.log"
+        log = run_folder(Request.from_json(request).kept, cell) / f"{cell.task}.{self.team.rank}.log"
         hello = {"request": request, "since": call["since"], "code": {},
                  "slot": self.team.local_rank, "threads": threads_per_worker(1)}  # fmt: skip
         if self.process is not None and self.hello != hello:

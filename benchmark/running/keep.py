@@ -16,16 +16,16 @@ from benchmark.records.thin import thinned
 from benchmark.running.evaluate import Evaluation, Question, observe
 
 
-def keep_predictions(runs: Path, cell: Resolved, question: Question, done: Evaluation) -> None:
+def keep_predictions(kept: Path, cell: Resolved, question: Question, done: Evaluation) -> None:
     """The videos of `question`, the first of those that were answered, beside the cell's log."""
-    kept = first_predictions(cell, question, done)
-    errors = done.metrics[HEADLINE].values[: len(kept)]
-    write_predictions(predictions_path(runs, cell.cell), thinned(kept, errors))
+    first = first_predictions(cell, question, done)
+    errors = done.metrics[HEADLINE].values[: len(first)]
+    write_predictions(predictions_path(kept, cell.cell), thinned(first, errors))
 
 
-def forget_predictions(runs: Path, cell: Cell) -> None:
+def forget_predictions(kept: Path, cell: Cell) -> None:
     """What an earlier run kept no longer belongs to the record."""
-    predictions_path(runs, cell).unlink(missing_ok=True)
+    predictions_path(kept, cell).unlink(missing_ok=True)
 
 
 def first_predictions(cell: Resolved, question: Question, done: Evaluation) -> Predictions:

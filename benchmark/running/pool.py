@@ -62,7 +62,7 @@ def execute(
     check_team(request.jobs, request.device)
     check_writable(request.results, "results", "choose another with --output, or change its permissions")
     check_writable(request.runs, "runs", "change its permissions, or run from another folder")
-    run = _Execution(request, list(planned), Notes(request.runs, report), since or provenance.now())
+    run = _Execution(request, list(planned), Notes(request.kept, report), since or provenance.now())
     try:
         run.write_unrun()
         run.work()
@@ -142,7 +142,7 @@ class _Execution:
         if (choice := self._next()) is None:
             return
         planned, wait = choice
-        log = log_path(self.request.runs, planned.cell)
+        log = log_path(self.request.kept, planned.cell)
         if process is None:
             process = self.processes[slot] = WorkerProcess.start(self._hello(slot), log)
         process.give(planned, wait, log)

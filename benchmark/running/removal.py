@@ -1,4 +1,4 @@
-"""Taking records away, with what killed processes left of them, and fits that no record needs any more."""
+"""Taking records away, with what killed processes left of them, their predictions, and fits that no record needs."""
 
 from __future__ import annotations
 
@@ -9,19 +9,31 @@ from typing import Any
 
 from benchmark.planning.resolve import FIT
 from benchmark.records.folders import run_folder
+from benchmark.records.predictions import PredictionsError, predictions_path, read_predictions
 from benchmark.records.record import Record
 from benchmark.running import locks
 from benchmark.running.claim import lock_path, remove_parts
 from benchmark.running.fits import discard
 
 
-def remove_record(path: Path) -> bool:
-    """With its lock and unfinished parts; False if another process has it."""
+def remove_record(path: Path, predictions: Path | None = None) -> bool:
+    """With its lock, unfinished parts and predictions; False if another process has it."""
     with locks.attempt(lock_path(path)) as is_free:
         if is_free:
             path.unlink(missing_ok=True)
             remove_parts(path)
+            if predictions:
+                predictions.unlink(missing_ok=True)
     return is_free
+
+
+def predictions_of(record: Record, kept: Path) -> Path | None:
+    """What is kept of the answers of this very record, if anything is."""
+    path = predictions_path(kept, record.cell)
+    try:
+        return path if read_predictions(path, fields=("truth", "prediction")).key == record.key else None
+    except (OSError, PredictionsError):
+        return None
 
 
 def fits_of(records: Iterable[Record], runs: Path) -> set[Path]:

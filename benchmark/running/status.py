@@ -17,7 +17,7 @@ from typing import Any
 
 from benchmark.records.cell import Cell
 from benchmark.records.files import read_record, record_paths
-from benchmark.records.folders import log_path
+from benchmark.records.folders import kept_in, log_path
 from benchmark.records.record import STATES, RecordError
 from benchmark.running import locks
 from benchmark.running.claim import leftovers, lock_path
@@ -53,6 +53,7 @@ class Overview:
 def overview(results: Path, runs: Path) -> Overview:
     """Of every cell that has a record, a job or somebody at work on it."""
     tickets, queue, warnings = read_tickets(runs, results), {}, []
+    kept = kept_in(runs, results)
     if tickets:
         answer = read_queue() if has_slurm() else "no squeue here"
         if isinstance(answer, str):
@@ -60,7 +61,7 @@ def overview(results: Path, runs: Path) -> Overview:
         else:
             queue = answer
     found = sorted(
-        (_status(cell, results, runs, tickets.get(cell), queue) for cell in _cells(results, tickets)),
+        (_status(cell, results, kept, tickets.get(cell), queue) for cell in _cells(results, tickets)),
         key=lambda status: (ORDER.index(status.state), status.cell),
     )
     return Overview(found, warnings)
@@ -72,16 +73,16 @@ def _cells(results: Path, tickets: Mapping[Cell, Ticket]) -> Iterator[Cell]:
     yield from dict.fromkeys([*(cell for cell in found if cell), *tickets])
 
 
-def _status(cell: Cell, results: Path, runs: Path, ticket: Ticket | None, queue: Mapping[Place, Job]) -> Status:
+def _status(cell: Cell, results: Path, kept: Path, ticket: Ticket | None, queue: Mapping[Place, Job]) -> Status:
     path, job = cell.path(results), queue.get(ticket.place) if ticket else None
-    own = log_path(runs, cell)
+    own = log_path(kept, cell)
     logs = [*([own] if own.exists() else []), *(ticket.logs() if ticket else [])]
     is_held, is_written = locks.is_held(lock_path(path)), ticket is not None and stamp(path) != ticket.before
     active = job if job and job.is_active and not is_written else None  # with its record a job is over but for the end
     if active and not active.is_running and not is_held:
         return Status(cell, QUEUED, active.reason, where=f"job {active.id}", logs=logs)
     if active or is_held:
-        return _running(cell, runs, active, logs)
+        return _running(cell, kept, active, logs)
     if ticket is not None and not is_written:  # its job has ended, and wrote nothing
         state = CANCELLED if job and job.state == "CANCELLED" else LOST
         name = job.id if job else ticket.job or ticket.place[0]
@@ -90,8 +91,8 @@ def _status(cell: Cell, results: Path, runs: Path, ticket: Ticket | None, queue:
     return _recorded(cell, path, logs)
 
 
-def _running(cell: Cell, runs: Path, job: Job | None, logs: list[Path]) -> Status:
-    note = read_note(runs, cell)
+def _running(cell: Cell, kept: Path, job: Job | None, logs: list[Path]) -> Status:
+    note = read_note(kept, cell)
     where = f"job {job.id}" if job else f"process {note.process} on {note.host}" if note else ""
     if note is None:
         return Status(cell, RUNNING, where=where, logs=logs)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from benchmark.records.cell import Cell
 from benchmark.records.files import read_record, record_paths
+from benchmark.records.folders import STUDIES
 from benchmark.records.record import Record, RecordError
 
 TIERS = ("tables", "scores", "predictions", "training")
@@ -61,8 +62,13 @@ class Selection:
     def records(self) -> Iterator[tuple[Path, Record]]:
         return ((path, record) for path, record in self.found if isinstance(record, Record))
 
+    @property
+    def trees(self) -> list[Path]:
+        """The results folder, and those of studies inside it."""
+        return [self.results, *sorted(self.results.glob(f"{STUDIES}/*/*"))]
+
     def _paths(self) -> Iterator[Path]:
-        for tree in (self.results, *sorted(self.results.glob("studies/*/*"))):
+        for tree in self.trees:
             for path in record_paths(tree):
                 cell = Cell.from_path(path)
                 if cell is None or self.matches(cell):

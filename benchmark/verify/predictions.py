@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmark.records.files import read_record
+from benchmark.records.folders import kept_in
 from benchmark.records.predictions import STEPS, Predictions, PredictionsError, find_predictions, read_predictions
 from benchmark.records.record import Record, RecordError
 from benchmark.verify.check import Check, Selection
@@ -27,17 +28,18 @@ SMALLEST = 1e-12  # of a norm, as the scorer has it
 
 
 def check(selection: Selection) -> Iterator[Check]:
-    for path in find_predictions(selection.runs):
-        selection.progress(str(path))
-        if (found := _check(path, selection)) is not None:
-            yield found
+    for results in selection.trees:
+        for path in find_predictions(kept_in(selection.runs, results)):
+            selection.progress(str(path))
+            if (found := _check(path, results, selection)) is not None:
+                yield found
 
 
-def _check(path: Path, selection: Selection) -> Check | None:
+def _check(path: Path, results: Path, selection: Selection) -> Check | None:
     """None: of a record that is not asked for, or lies elsewhere."""
     try:
         kept = read_predictions(path)
-        where = kept.cell.path(selection.results)
+        where = kept.cell.path(results)
         if not selection.matches(kept.cell) or not where.exists():
             return None
         record = read_record(where)

@@ -22,6 +22,7 @@ from benchmark.leaderboard.page.profile import profile_json, videos_json
 from benchmark.leaderboard.page.render import render_page
 from benchmark.records.cell import PROFILES
 from benchmark.records.files import record_paths
+from benchmark.records.folders import kept_in
 from benchmark.records.record import HEADLINE
 
 LARGEST = 15_000_000  # bytes of a page
@@ -35,7 +36,7 @@ def render(board: Leaderboard) -> str:
     profiles = {one.profile: profile_json(one, chunks) for one in boards}
     for one in boards:
         room = LARGEST - FRAME - chunks.size - len(as_json(profiles).encode())
-        profiles[one.profile] |= videos_json(one, board.runs, chunks, room)
+        profiles[one.profile] |= videos_json(one, board.kept, chunks, room)
     return render_page(f"Leaderboard, profile {board.profile}", {"shown": board.profile, "profiles": profiles}, chunks)
 
 
@@ -43,8 +44,9 @@ def with_surroundings(
     board: Leaderboard, results: Path, include: Collection[str] = (), runs: Path | None = None
 ) -> Leaderboard:
     """With what a page shows beside the board: the other profiles, studies, and where predictions lie."""
-    others = tuple(_with_studies(replace(other, runs=runs), results) for other in _others(board, results, include))
-    return _with_studies(replace(board, runs=runs, beside=others), results)
+    kept = runs and kept_in(runs, results)
+    others = tuple(_with_studies(replace(other, kept=kept), results) for other in _others(board, results, include))
+    return _with_studies(replace(board, kept=kept, beside=others), results)
 
 
 def _with_studies(board: Leaderboard, results: Path) -> Leaderboard:

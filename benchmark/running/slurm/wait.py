@@ -89,7 +89,7 @@ class _Waiting:
         if cell not in self.running:
             self.running.add(cell)
             self.count(Event("start", cell))
-        if note := read_note(self.request.runs, cell):
+        if note := read_note(self.request.kept, cell):
             self.count(Event("progress", cell, note.message, note.fraction))
 
     def conclude(self, planned: PlannedCell, ticket: Ticket, job: Job | None) -> Record | None:

@@ -167,6 +167,19 @@ def test_what_matches_goes_and_the_rest_stays(desk):
     assert json.loads(out)["removed"] is True and desk.names() == []
 
 
+def test_predictions_go_with_their_record_and_with_no_other(desk):
+    desk.run()
+    desk.run("--set", "steps=7")
+    kept = lambda: sorted(path.name for path in (desk.root / "runs").rglob("*.npz"))  # noqa: E731
+    (plain,) = (desk.root / "runs").rglob("fwd_full.predictions.npz")
+    code, out, _ = desk.remove("--variant", "none")
+    assert str(plain) in out and len(kept()) == 2  # shown before anybody agrees
+    (of_another,) = (desk.root / "runs").rglob("fwd_full@*.predictions.npz")
+    of_another.write_bytes(plain.read_bytes())
+    code, out, _ = desk.remove("--dataset", "toy", "--yes", "--json")
+    assert code == 0 and json.loads(out)["predictions"] == [str(plain)] and kept() == [of_another.name]
+
+
 def test_a_fit_goes_with_the_last_record_that_comes_from_it(desk):
     desk.run()
     desk.run("--set", "shift=1")

@@ -1,9 +1,22 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from benchmark.cli import main
+from benchmark.records.folders import kept_in, study_of
 from benchmark.records.predictions import predictions_path, read_predictions
 from tests.benchmark.running.test_cell import run
-from tests.benchmark.support import toy_request
+from tests.benchmark.support import TOY, toy_request
+
+STUDY = """
+methods: [learn]
+tasks: [fwd_full]
+datasets: [toy]
+variants:
+  few: {dataset.scale: 2.0}
+  more: {dataset.scale: 3.0}
+"""
 
 
 def test_what_is_kept_is_what_was_scored(tmp_path):
@@ -40,3 +53,36 @@ def test_without_room_the_record_is_made_all_the_same(tmp_path, monkeypatch, cap
     monkeypatch.setattr("benchmark.running.cell.keep_predictions", full)
     (record,) = run(toy_request(tmp_path))
     assert record.state == "done" and "No space left" in capsys.readouterr().err
+
+
+def test_the_variants_of_a_study_keep_theirs_apart_from_the_plain_cell_s(tmp_path, capsys):
+    def do(*arguments):
+        return main([*map(str, arguments), "--runs", str(tmp_path / "runs")]), capsys.readouterr().out
+
+    (tmp_path / "scales.yaml").write_text(STUDY)
+    results = tmp_path / "results"
+    common = ("--profile", "smoke", "--output", results, "--data", tmp_path / "data", "--plugin", TOY)
+    assert do("run", "--method", "learn", "--task", "fwd_full", "--dataset", "toy", *common)[0] == 0
+    (plain,) = (tmp_path / "runs").rglob("*.predictions.npz")
+    before = plain.read_bytes()
+    assert do("run", "--suite", tmp_path / "scales.yaml", *common)[0] == 0
+    assert plain.read_bytes() == before
+    code, out = do("verify", results, "--tier", "predictions")
+    assert code == 0 and "3 checked, 0 with faults" in out
+    tree = results / "studies/scales/few"
+    assert do("verify", tree, "--tier", "predictions") == (0, "predictions: 1 checked, 0 with faults\n")
+    assert f"{tmp_path}/runs/studies/scales/few" in do("status", "--results", tree, "--logs", "learn")[1]
+    assert do("records", "remove", "--results", tree, "--method", "learn", "--yes", "--plugin", TOY)[0] == 0
+    code, out = do("verify", results, "--tier", "predictions")
+    left = sorted(path.relative_to(tmp_path / "runs").parts[:3] for path in (tmp_path / "runs").rglob("*.npz"))
+    assert code == 0 and "2 checked" in out
+    assert left == [plain.relative_to(tmp_path / "runs").parts[:3], ("studies", "scales", "more")]
+
+
+def test_a_study_s_tree_is_told_by_its_place(tmp_path, monkeypatch):
+    place, runs = Path("results/studies/s"), Path("runs")
+    assert study_of(place / "v") == ("s", "v") and study_of(place) is None and study_of(Path("results")) is None
+    assert kept_in(runs, place / "v") == Path("runs/studies/s/v") and kept_in(runs, place) == runs
+    (tmp_path / place).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / place)
+    assert study_of(Path("v")) == ("s", "v")  # seen from inside
