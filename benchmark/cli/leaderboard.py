@@ -79,7 +79,7 @@ def execute(arguments: argparse.Namespace) -> int:
     folder = arguments.results / arguments.profile
     if not folder.is_dir():
         raise UserError(f"{folder}: no records there; run some cells first, or name the folder with --results")
-    samples, include, shape = arguments.samples, names(arguments.include), shape_of(arguments, arguments.suite)
+    samples, include, shape = arguments.samples, names(arguments.include), shape_of(arguments)
     written = write_leaderboard(
         arguments.results, arguments.profile, formats, arguments.output, samples, include, shape, arguments.runs
     )
@@ -103,7 +103,8 @@ def show_study(study: Study, arguments: argparse.Namespace, formats: Sequence[st
         folder = arguments.results / "studies" / study.name
         left_out = f" ({'; '.join(comparison.left_out)})" if comparison.left_out else ""
         raise UserError(
-            f"{folder}: no records of profile {arguments.profile}{left_out}; `run --suite {arguments.suite}` first"
+            f"{folder}: no records of profile {arguments.profile}{left_out}; "
+            f"`python -m benchmark run --suite {arguments.suite}` makes them"
         )
     for name in formats:
         ending, renderer = RENDERERS[name]

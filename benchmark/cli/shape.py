@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from benchmark.cli.arguments import add_filters, filters
 
 if TYPE_CHECKING:
-    from benchmark.leaderboard.shape import Shape
+    from benchmark.leaderboard.shape import Shape, Suite
     from benchmark.planning.suites import Study
 
 
@@ -47,21 +47,35 @@ def study_of(arguments: argparse.Namespace) -> Study | None:
     return read_study(suite_path(arguments.suite)) if arguments.suite else None
 
 
-def shape_of(arguments: argparse.Namespace, suite: str | None = None) -> Shape:
-    """What the arguments name; the cells of the suite where they name nothing."""
+def shape_of(arguments: argparse.Namespace) -> Shape:
+    """What the arguments name, and of the suite the rest."""
     from benchmark.leaderboard.measure import known_measure
     from benchmark.leaderboard.shape import Shape
-    from benchmark.planning.suites import read_suite, read_title, suite_path
 
-    path = suite_path(suite) if suite else None
-    of_suite = read_suite(path) if path else {}
     chosen = filters(arguments, NAMES)
     return Shape(
-        methods=chosen.get("method") or of_suite.get("methods", ()),
-        tasks=chosen.get("task") or of_suite.get("tasks", ()),
-        datasets=chosen.get("dataset") or of_suite.get("datasets", ()),
+        methods=chosen.get("method", ()),
+        tasks=chosen.get("task", ()),
+        datasets=chosen.get("dataset", ()),
         measure=known_measure(arguments.metric, arguments.digits),
-        title=read_title(path) if path else "",
+        suite=_suite(arguments.suite) if arguments.suite else None,
         intervals=arguments.intervals,
         names=arguments.names,
+    )
+
+
+def _suite(name: str) -> Suite:
+    from benchmark.leaderboard.names import own_names
+    from benchmark.leaderboard.shape import Suite
+    from benchmark.planning.suites import read_suite, read_title, shows_capabilities, suite_path
+
+    path = suite_path(name)
+    cells = read_suite(path)
+    return Suite(
+        name,
+        read_title(path),
+        methods=own_names(cells["methods"], "methods"),
+        tasks=own_names(cells["tasks"], "tasks"),
+        datasets=own_names(cells["datasets"], "datasets"),
+        capabilities=shows_capabilities(path),
     )

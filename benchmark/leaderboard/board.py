@@ -6,13 +6,14 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from benchmark.errors import UserError
+from benchmark.leaderboard.capabilities import Capabilities, read_capabilities
 from benchmark.leaderboard.collect import read_records
 from benchmark.leaderboard.columns import Column, build_column
 from benchmark.leaderboard.entries import Samples
-from benchmark.leaderboard.measure import Measure
-from benchmark.leaderboard.names import FAMILIES, ordered
+from benchmark.leaderboard.names import FAMILIES, OWN_REFERENCES, Kind, ordered
 from benchmark.leaderboard.overview import Overview, build_overview
 from benchmark.leaderboard.selection import is_other_budget, note, other_names, select
 from benchmark.leaderboard.shape import EVERYTHING, Shape
@@ -33,6 +34,7 @@ class Leaderboard:
     left_out: str = ""  # a word on those that were not
     samples: Samples = "one"  # which error of methods that sample is shown and ranked
     shape: Shape = EVERYTHING
+    capabilities: Mapping[str, Capabilities] = field(default_factory=dict)  # by method, of all records of the profile
     budgets: tuple[Record, ...] = ()  # fits of other budgets than the profile's own, for curves
     kept: Path | None = None  # where predictions lie, for the page
     studies: Mapping[tuple[str, str], Sequence[Record]] = field(default_factory=dict)  # (study, variant), for the page
@@ -49,16 +51,30 @@ def read_leaderboard(
     """Read every record of a profile and compare. Unreadable ones are in `problems` and stop nothing.
 
     `include` asks for records that are not the suite's own, or are variants (`selection`). `shape` narrows: methods
-    are compared with those that are left.
+    are compared with those that are left. UserError for a name that nothing has.
     """
+    found, problems = read_records(Path(results), profile)
+    shape.check_names(record.cell for record in found)
+    board = build_leaderboard(found, problems, profile, samples, include, shape)
+    return board
+
+
+def build_leaderboard(
+    found: Sequence[Record],
+    problems: Sequence[str],
+    profile: str,
+    samples: Samples = "one",
+    include: Collection[str] = (),
+    shape: Shape = EVERYTHING,
+) -> Leaderboard:
+    """Out of records that were read."""
     if profile not in PROFILES:
         raise UserError(f"profile: expected one of {', '.join(PROFILES)}, got {profile!r}")
-    found, problems = read_records(Path(results), profile)
     own, others = select(found, shape.included(found, include))
-    records = shape.keep(own, others)
-    methods = ordered((record.cell.method for record in records), "methods")
-    references = frozenset(record.cell.method for record in records if record.is_reference)
-    columns = _columns(records, methods, references, samples, shape.measure)
+    records = shape.keep(own)
+    methods = _names("method", records, shape)
+    references = _references(own) & set(methods)
+    columns = _columns(records, methods, references, samples, shape)
     families = {title: tuple(column for column in columns if column.family == title) for title in FAMILIES}
     return Leaderboard(
         profile=profile,
@@ -72,20 +88,35 @@ def read_leaderboard(
         left_out=note(shape.matching(others)),
         samples=samples,
         shape=shape,
+        capabilities=read_capabilities(own),
         budgets=tuple(record for record in found if is_other_budget(record)),
     )
 
 
+def _names(part: Literal["method", "task", "dataset"], records: Sequence[Record], shape: Shape) -> list[str]:
+    """Those that have a record, and all of a suite, in its order."""
+    kinds: dict[str, Kind] = {"method": "methods", "task": "tasks", "dataset": "datasets"}
+    listed = shape.wanted.get(part, ()) if shape.suite else ()
+    return ordered((*listed, *(getattr(record.cell, part) for record in records)), kinds[part], listed)
+
+
+def _references(records: Sequence[Record]) -> frozenset[str]:
+    """By their own word; the suite's are known before they have a record."""
+    declared = {record.cell.method for record in records if record.is_reference}
+    return frozenset(declared | (OWN_REFERENCES - {record.cell.method for record in records}))
+
+
 def _columns(
-    records: Sequence[Record], methods: Sequence[str], references: Set[str], samples: Samples, measure: Measure
+    records: Sequence[Record], methods: Sequence[str], references: Set[str], samples: Samples, shape: Shape
 ) -> list[Column]:
-    """A column for each dataset and task that has a record."""
+    """A column for each dataset and task that has a record, or is of the suite."""
+    is_asked = shape.suite is not None
     groups: dict[tuple[str, str], dict[str, list[Record]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
         groups[record.cell.dataset, record.cell.task][record.cell.method].append(record)
     return [
-        build_column(task, dataset, methods, references, groups[dataset, task], samples, measure)
-        for dataset in ordered({dataset for dataset, _ in groups}, "datasets")
-        for task in ordered({task for _, task in groups}, "tasks")
-        if (dataset, task) in groups
+        build_column(task, dataset, methods, references, groups[dataset, task], samples, shape.measure, is_asked)
+        for dataset in _names("dataset", records, shape)
+        for task in _names("task", records, shape)
+        if is_asked or (dataset, task) in groups
     ]

@@ -40,12 +40,14 @@ class Column:
     second: frozenset[str]
     alike: frozenset[str]  # learned, not distinguishable from the best
     best_reference: frozenset[str]  # only where no learned method has a lower error
+    is_asked: bool = False  # by a suite: shown also while it has no number
     too_few: bool = False  # test trajectories to tell any two of the learned methods apart
 
     @property
     def supported(self) -> bool:
         """False where every record says `unsupported`: such a column is a note, not a column."""
-        return any(entry.state not in (MISSING, "unsupported") for entry in self.entries.values())
+        states = {entry.state for entry in self.entries.values()}
+        return bool(states - {MISSING, "unsupported"}) or (self.is_asked and MISSING in states)
 
     def place(self, method: str) -> Place:
         return place_among(Leaders(self.best, self.second, self.best_reference), method)
@@ -59,10 +61,11 @@ def build_column(
     records: Mapping[str, Sequence[Record]],
     samples: Samples = "one",
     measure: Measure = ERROR,
+    is_asked: bool = False,
 ) -> Column:
     everything = [record for group in records.values() for record in group]
     plain = [record for record in everything if not record.changes]  # variants do not say what a column compares
-    family = family_of(next((record.task for record in (*plain, *everything) if record.task), {}))
+    family = family_of(next((record.task for record in (*plain, *everything) if record.task), {}), task)
     shared = majority(plain) or majority(everything)
     entries = {
         method: pool(records[method], shared, samples, measure)
@@ -84,6 +87,7 @@ def build_column(
         second,
         (alike or frozenset()) - best,
         reference,
+        is_asked,
         too_few=alike is None,
     )
 

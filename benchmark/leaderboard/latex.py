@@ -30,7 +30,7 @@ _SPECIAL = {
 _FRAMES = {"best": r"\textbf{%s}", "second": r"\underline{%s}", "reference": r"\textit{%s}", "": "%s"}
 _LEGEND = (
     f"Bold: best learned method; underlined: second; {text.ALIKE}: not shown to be worse than the best; italic: the "
-    f"best reference where no learned method has a lower error; {text.DASH}: missing."
+    f"best reference where no learned method has a lower error; missing: no record."
 )
 _WIDEST = {True: 3, False: 6}  # columns of a table, with and without intervals
 
@@ -63,7 +63,7 @@ def plain_table(
     first, *others = header
     lines = [_row([_escape(first), *map(_stacked, others)]), r"\midrule"]
     lines += [_row(list(map(_escape, row))) for row in rows]
-    return _float(caption, _label(label), lines, len(header) - 1, [_escape(" ".join(note.split())) for note in notes])
+    return _float(caption, _label(label), lines, "r" * len(others), [_escape(" ".join(note.split())) for note in notes])
 
 
 def _stacked(words: str) -> str:
@@ -73,18 +73,28 @@ def _stacked(words: str) -> str:
 
 
 def _family(table: Table, board: Leaderboard) -> str:
-    body, intervals, names = [], bool(board.shape.intervals), board.shape.names or "display"
+    beside, body, intervals, names = (
+        table.beside.header,
+        [],
+        bool(board.shape.intervals),
+        board.shape.names or "display",
+    )
     for _, rows in table.blocks:
         body.append(r"\midrule")
-        body += [_row([_escape(display(m, names)), *(_place(one, intervals) for one in row)]) for m, row in rows]
+        body += [
+            _row([*map(_escape, (display(m, names), *table.beside.of(m))), *(_place(one, intervals) for one in row)])
+            for m, row in rows
+        ]
     notes = [
         _escape(_LEGEND if board.shape.measure.is_error else text.NOT_TESTED),
         *(f"{_raised(mark)} {_one_line(note)}" for mark, note in table.footnotes),
     ]
     notes += [_one_line(remark) for remark in table.remarks]
-    what = f"{table.title}, profile {board.profile}: {text.what(board.shape.measure)}."
+    shown = text.what(board.shape.measure, (column.dataset for column in table.columns))
+    what = f"{table.title}, profile {board.profile}: {shown}."
     caption = " ".join(filter(None, [what, table.caption, _caption_sources(board, table, names)]))
-    return _float(caption, _label(table.title), [*_header(table.columns, names), *body], len(table.columns), notes)
+    align = "l" * bool(beside) + "c" * (len(beside) - 1) + "r" * len(table.columns)
+    return _float(caption, _label(table.title), [*_header(table.columns, names, beside), *body], align, notes)
 
 
 def _caption_sources(board: Leaderboard, table: Table, names: Names) -> str:
@@ -95,9 +105,9 @@ def _caption_sources(board: Leaderboard, table: Table, names: Names) -> str:
     return f"Data: {'; '.join(parts)}." if parts else ""
 
 
-def _header(columns: Sequence[Column], shown: Names) -> list[str]:
+def _header(columns: Sequence[Column], shown: Names, beside: Sequence[str]) -> list[str]:
     """Datasets above, their tasks below, a thin rule between."""
-    names, rules, start = [""], [], 2
+    names, rules, start = [""] * (1 + len(beside)), [], 2 + len(beside)
     for dataset, group in groupby(columns, key=lambda column: column.dataset):
         width = len(list(group))
         names.append(rf"\multicolumn{{{width}}}{{c}}{{{_heading(display(dataset, shown), width)}}}")
@@ -106,7 +116,7 @@ def _header(columns: Sequence[Column], shown: Names) -> list[str]:
     return [
         _row(names),
         " ".join(rules),
-        _row(["method", *(_escape(display(column.task, shown)) for column in columns)]),
+        _row(["method", *map(_stacked, beside), *(_escape(display(column.task, shown)) for column in columns)]),
     ]
 
 
@@ -133,8 +143,8 @@ def _overview(board: Leaderboard) -> list[str]:
     return floats
 
 
-def _float(caption: str, label: str, lines: Sequence[str], columns: int, notes: Sequence[str]) -> str:
-    tabular = [rf"\begin{{tabular}}{{l{'r' * columns}}}", r"\toprule", *lines, r"\bottomrule", r"\end{tabular}"]
+def _float(caption: str, label: str, lines: Sequence[str], align: str, notes: Sequence[str]) -> str:
+    tabular = [rf"\begin{{tabular}}{{l{align}}}", r"\toprule", *lines, r"\bottomrule", r"\end{tabular}"]
     footer = [r"\par\smallskip", r"\begin{minipage}{\linewidth}\footnotesize", " \\\\\n".join(notes), r"\end{minipage}"]
     return "\n".join(
         [

@@ -34,11 +34,14 @@ def _family(table: Table, board: Leaderboard, intervals: bool) -> list[str]:
     parts = [f"## {table.title}"]
     if table.columns:
         parts += [escape(table.caption)] if table.caption else []
-        header = ["method", *(_header(column, names) for column in table.columns)]
+        header = ["method", *table.beside.header, *(_header(column, names) for column in table.columns)]
         body = []
         for block, rows in table.blocks:
-            body.append([f"*{block}*", *[""] * len(table.columns)])
-            body += [[escape(display(method, names)), *(_place(one, intervals) for one in row)] for method, row in rows]
+            body.append([f"*{block}*", *[""] * (len(header) - 1)])
+            body += [
+                [escape(display(method, names)), *table.beside.of(method), *(_place(one, intervals) for one in row)]
+                for method, row in rows
+            ]
         parts.append(pipe_table([escape(name) for name in header], body))
     notes = [f"<sup>{mark}</sup> {_one_line(note)}" for mark, note in table.footnotes]
     notes += [_one_line(remark) for remark in table.remarks]

@@ -5,13 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Set
 from dataclasses import asdict, dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from benchmark.leaderboard import latex
-from benchmark.leaderboard.board import Leaderboard, read_leaderboard
+from benchmark.leaderboard.board import Leaderboard, build_leaderboard
+from benchmark.leaderboard.collect import read_records
 from benchmark.leaderboard.display import display
 from benchmark.leaderboard.entries import MISSING, Entry, Samples
 from benchmark.leaderboard.markdown import bullets, escape, pipe_table
@@ -25,8 +27,10 @@ from benchmark.planning.suites import Study
 
 @dataclass(frozen=True)
 class Comparison:
-    """Entries by (dataset, task), method and variant; `problems` are records that could not be read, `left_out`
-    says which were not asked for."""
+    """Entries by (dataset, task), method and variant: those of the suite, and all that have a record.
+
+    `problems` are records that could not be read, `left_out` says which were not asked for.
+    """
 
     study: Study
     profile: str
@@ -45,25 +49,38 @@ def compare(
     include: Collection[str] = (),
     shape: Shape = EVERYTHING,
 ) -> Comparison:
-    shape = replace(shape, title=study.title)
+    """UserError for a typed name that no variant has a record of."""
+    read = {name: read_records(study.folder(results, name), profile) for name in study.variants}
+    shape.check_names(record.cell for records, _ in read.values() for record in records)
     boards = {
-        name: read_leaderboard(study.folder(results, name), profile, samples, include, shape) for name in study.variants
+        name: build_leaderboard(records, problems, profile, samples, include, replace(shape, suite=None))
+        for name, (records, problems) in read.items()
     }
     check_include(include, frozenset().union(*(board.others for board in boards.values())))
     found = {name: _entries(board) for name, board in boards.items()}
-    cells = {cell for entries in found.values() for cell in entries}
-    methods = ordered({method for _, _, method in cells}, "methods")
-    places = [
-        (d, t) for d in ordered({c[0] for c in cells}, "datasets") for t in ordered({c[1] for c in cells}, "tasks")
-    ]
+    methods, places = _layout({cell for entries in found.values() for cell in entries}, shape)
     entries = {
         (d, t): {m: {v: found[v].get((d, t, m)) or Entry(m, t, d, MISSING) for v in study.variants} for m in methods}
         for d, t in places
-        if any((d, t) == cell[:2] for cell in cells)
     }
     problems = tuple(f"{variant}: {problem}" for variant, board in boards.items() for problem in board.problems)
     left_out = tuple(f"{variant}: {board.left_out}" for variant, board in boards.items() if board.left_out)
     return Comparison(study, profile, samples, shape, entries, problems, left_out)
+
+
+def _layout(cells: Set[tuple[str, str, str]], shape: Shape) -> tuple[list[str], list[tuple[str, str]]]:
+    """Methods, and datasets with tasks: those of the suite in its order, then others that have a record."""
+    if not cells:
+        return [], []
+    listed = shape.wanted if shape.suite else {}
+    datasets, tasks = listed.get("dataset", ()), listed.get("task", ())
+    asked = set(product(datasets, tasks)) | {cell[:2] for cell in cells}
+    methods = ordered((*listed.get("method", ()), *(cell[2] for cell in cells)), "methods", listed.get("method", ()))
+    order = product(
+        ordered({dataset for dataset, _ in asked}, "datasets", datasets),
+        ordered({task for _, task in asked}, "tasks", tasks),
+    )
+    return methods, [place for place in order if place in asked]
 
 
 def _entries(board: Leaderboard) -> dict[tuple[str, str, str], Entry]:
@@ -72,8 +89,9 @@ def _entries(board: Leaderboard) -> dict[tuple[str, str, str], Entry]:
 
 def heading(comparison: Comparison) -> str:
     """What the numbers of every format are."""
+    shown = what(comparison.shape.measure, (dataset for dataset, _ in comparison.entries))
     return (
-        f"Profile {comparison.profile}. {what(comparison.shape.measure)}, with the 95 % interval over test "
+        f"Profile {comparison.profile}. {shown}, with the 95 % interval over test "
         f"trajectories and, behind ±, the standard deviation of the seeds' means ({ONE_SEED}). Each column has data "
         "or settings of its own: a row shows a trend, and is not a ranking."
     )

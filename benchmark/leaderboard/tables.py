@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
+from statistics import median
 
 from benchmark.leaderboard import text
 from benchmark.leaderboard.board import Leaderboard
+from benchmark.leaderboard.capabilities import TICKS, TICKS_NOTES
 from benchmark.leaderboard.columns import Column, Place
 from benchmark.leaderboard.entries import MISSING, Entry
 from benchmark.leaderboard.measure import Measure, number
+from benchmark.leaderboard.overview import cost
 from benchmark.leaderboard.shape import Names
 from benchmark.leaderboard.text import ALIKE, DASH, letter
 from benchmark.leaderboard.traits import traits
 
-SHORT_STATES = {MISSING: DASH, "unsupported": "unsup.", "done": DASH}  # done, but without the metric that is shown
+CAPABILITIES = "What methods can do, seconds and errors"
+SECONDS_NOTE = (
+    "Seconds: of one sample of one trajectory, the median over cells shown; the processor's on a CPU, the clock's on a "
+    "GPU."
+)
+SHORT_STATES = {"unsupported": "unsup.", "done": DASH}  # done, but without the metric that is shown
 
 
 @dataclass(frozen=True)
@@ -31,6 +39,17 @@ class Shown:
 
 
 @dataclass(frozen=True)
+class Beside:
+    """What stands between a method's name and its numbers: columns of words, and of each method its row."""
+
+    header: tuple[str, ...] = ()
+    rows: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def of(self, method: str) -> tuple[str, ...]:
+        return self.rows.get(method, (MISSING,) * len(self.header))
+
+
+@dataclass(frozen=True)
 class Table:
     title: str
     caption: str
@@ -38,13 +57,19 @@ class Table:
     blocks: tuple[tuple[str, tuple[tuple[str, tuple[Shown, ...]], ...]], ...]  # block name -> (method, row)
     footnotes: tuple[tuple[str, str], ...]  # (letter, text)
     remarks: tuple[str, ...]
+    beside: Beside
 
 
 def family_tables(board: Leaderboard, widest: int | None = None, names: Names = "id") -> list[Table]:
-    """A table for each family, or several of whole datasets where one would have more columns than `widest`."""
+    """A table for each family, or several of whole datasets where one would have more columns than `widest`.
+
+    A suite that asks for capabilities has all its cells in one.
+    """
+    is_one = board.shape.suite is not None and board.shape.suite.capabilities
+    families = {CAPABILITIES: tuple(board.columns)} if is_one else board.families
     return [
         _table(title if len(parts) == 1 else f"{title} ({number})", part, board, board.shape.names or names)
-        for title, columns in board.families.items()
+        for title, columns in families.items()
         for parts in [list(_parts(columns, widest or len(columns)))]
         for number, part in enumerate(parts, 1)
     ]
@@ -78,9 +103,31 @@ def _table(title: str, columns: Sequence[Column], board: Leaderboard, names: Nam
             blocks.append((block, rows))
     footnotes = tuple((mark, note) for note, mark in letters.items())
     scored = {method for column in shown for method, entry in column.entries.items() if entry.mean is not None}
-    remarks = (*_sizes(shown), *_too_few(shown), *traits(board.records, scored, names), *_left_out(columns))
+    beside = _capabilities(board, shown) if title.startswith(CAPABILITIES) else Beside()
+    remarks = (
+        *([*TICKS_NOTES, SECONDS_NOTE] if beside.header else []),
+        *_sizes(shown),
+        *_too_few(shown),
+        *traits(board.records, scored, names),
+        *_left_out(columns),
+    )
     caption = text.caption(board.samples) if board.shape.measure.is_headline else ""
-    return Table(title, caption, shown, tuple(blocks), footnotes, remarks)
+    return Table(title, caption, shown, tuple(blocks), footnotes, remarks, beside)
+
+
+def _capabilities(board: Leaderboard, columns: Sequence[Column]) -> Beside:
+    """Ticks, and the seconds of these columns; a method without any record has neither."""
+    places = {(column.dataset, column.task) for column in columns}
+    seconds: dict[str, list[float]] = {}
+    for record in board.records:
+        value = cost("predict_seconds", record) if record.state == "done" else None
+        if value is not None and (record.cell.dataset, record.cell.task) in places:
+            seconds.setdefault(record.cell.method, []).append(value)
+    rows = {
+        method: (*found.ticks, number(median(seconds[method])) if method in seconds else MISSING)
+        for method, found in board.capabilities.items()
+    }
+    return Beside((*TICKS, "seconds"), rows)
 
 
 def _shown(column: Column, method: str, letters: dict[str, str], measure: Measure) -> Shown:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 
 from benchmark.leaderboard.board import Leaderboard
 from benchmark.leaderboard.capabilities import HEADER, NOTE, capability_rows
@@ -15,7 +16,8 @@ from benchmark.scoring.metric_table import NEGLIGIBLE
 
 ALIKE = "†"
 DASH = "—"
-HEADLINE_TEXT = "Relative l2 error of the whole video in percent (helmholtz: of the field that is asked for)"
+HEADLINE_TEXT = "Relative l2 error of the whole video in percent"
+STEADY, STEADY_TEXT = "helmholtz", "(helmholtz: of the field that is asked for)"
 GOALS = {
     "low": "lower is better",
     "high": "higher is better",
@@ -31,7 +33,7 @@ NOT_TESTED = "Best: the best mean among learned methods (bold); second: underlin
 LEGEND = (
     "References stand above the learned methods and do not compete with them; "
     "in italics: the best reference where no learned method has a lower error.",
-    f"{DASH}: missing, no record. failed, timeout, oom, unsup. (unsupported): no number, the letter gives the reason. "
+    "missing: no record. failed, timeout, oom, unsup. (unsupported): no number, the letter gives the reason. "
     "A number with a letter has a note; a number marked 'not ranked' takes no part in the comparison.",
 )
 
@@ -51,15 +53,16 @@ SQRT_2 = "a perfect sampler's single sample has sqrt(2) times the error of the p
 def legend(board: Leaderboard) -> list[str]:
     """What the marks mean, and what the numbers do not show."""
     measure = board.shape.measure
-    goal = f"{what(measure)}, mean over test trajectories (and seeds); {GOALS[measure.info.goal]}."
+    shown = what(measure, (column.dataset for column in board.columns))
+    goal = f"{shown}, mean over test trajectories (and seeds); {GOALS[measure.info.goal]}."
     tested = [TESTED] if measure.is_error else [NOT_TESTED] if measure.is_ranked else []
     return [goal, *tested, *LEGEND, f"{INTERVALS} {_seeds(board)}"]
 
 
-def what(measure: Measure) -> str:
-    """'CRPS in percent'."""
+def what(measure: Measure, datasets: Iterable[str]) -> str:
+    """'CRPS in percent', of these datasets."""
     if measure.is_headline:
-        return HEADLINE_TEXT
+        return f"{HEADLINE_TEXT} {STEADY_TEXT}"
     title, unit = measure.info.title, measure.info.unit
     name = title[0].upper() + title[1:]
     return f"{name} in percent" if unit == "%" else f"{name} ({unit})" if unit else name
@@ -80,7 +83,7 @@ def caption(samples: Samples) -> str:
 
 
 def title(board: Leaderboard) -> str:
-    return f"{board.shape.title or 'Leaderboard'}, profile {board.profile}"
+    return f"{board.shape.suite.title if board.shape.suite else 'Leaderboard'}, profile {board.profile}"
 
 
 def heading(board: Leaderboard) -> list[str]:
@@ -103,7 +106,7 @@ def heading(board: Leaderboard) -> list[str]:
 
 def _narrowed(board: Leaderboard) -> list[str]:
     """Who is best depends on who is there."""
-    if not board.shape.methods:
+    if "method" not in board.shape.wanted or not board.methods:
         return []
     return ["Only these methods are shown and compared: " + ", ".join(board.methods) + "."]
 
@@ -156,7 +159,7 @@ def _mixed(board: Leaderboard) -> list[str]:
 def overview_tables(board: Leaderboard) -> dict[str, list[list[str]]]:
     """Title -> header and rows, none wider than a page: standing, costs, and what can be asked of each method."""
     rows = [list(OVERVIEW_HEADER), *overview_rows(board.overview)]
-    capabilities = capability_rows(board.methods, board.records)
+    capabilities = capability_rows(board.methods, board.capabilities)
     return {
         "Standing": [row[:STANDING] for row in rows],
         "Costs": [[row[0], *row[STANDING:]] for row in rows],

@@ -11,13 +11,14 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, fields
 from functools import lru_cache
 from typing import Any
 
 from benchmark.leaderboard import text
 from benchmark.leaderboard.board import Leaderboard
+from benchmark.leaderboard.capabilities import CAN, CANNOT
 from benchmark.leaderboard.columns import Column
 from benchmark.leaderboard.entries import MISSING, Entry
 from benchmark.records.record import HEADLINE, About, MetricScore, Record
@@ -49,19 +50,23 @@ POOLED = (
     "alike",
     "notes",
 )
-CSV_HEADER = (*CELL, *METRIC, "n", "frames", "reason", *POOLED, *COST, *PROVENANCE, *ABOUT)
+TICKS = ("type", "partial_observation", "flexible_inference", "dense_temporal")
+SPELLED = {CAN: "yes", CANNOT: "no"}
+CSV_HEADER = (*CELL, *METRIC, "n", "frames", "reason", *POOLED, *COST, *PROVENANCE, *ABOUT, *TICKS)
 
 
 def render_csv(board: Leaderboard) -> str:
     lines = [_csv(CSV_HEADER)]
     columns = {(column.dataset, column.task): column for column in board.columns}
+    ticks = _ticks(board)
     for record in board.records:
-        lines += _record_lines(record, columns[record.cell.dataset, record.cell.task])
+        column = columns[record.cell.dataset, record.cell.task]
+        lines += _record_lines(record, column, ticks[record.cell.method])
     lines += [_missing_line(entry, board.profile) for entry in missing_entries(board)]
     return "\n".join(lines) + "\n"
 
 
-def _record_lines(record: Record, column: Column) -> Iterator[str]:
+def _record_lines(record: Record, column: Column, ticks: Mapping[str, str]) -> Iterator[str]:
     """The parts shared by all metrics of a record are written out once and reused."""
     cell = record.cell
     head = _csv([cell.method, cell.task, cell.dataset, cell.profile, cell.seed, record.state])
@@ -74,6 +79,7 @@ def _record_lines(record: Record, column: Column) -> Iterator[str]:
             *(record.cost.get(name) for name in COST),
             *_provenance(record).values(),
             *(getattr(record.about, name, None) for name in ABOUT),
+            *ticks.values(),
         ]
     )
     if not record.metrics:
@@ -81,6 +87,15 @@ def _record_lines(record: Record, column: Column) -> Iterator[str]:
     for name, score in sorted(record.metrics.items()):
         mean, low, high = map(_text, (score.mean, score.low, score.high))
         yield f"{head},{_label(name, score.unit)},{mean},{low},{high},{tail}"
+
+
+def _ticks(board: Leaderboard) -> dict[str, dict[str, str]]:
+    """What each method that has a record can do; empty where it is not known."""
+    found = {method: known for method, known in board.capabilities.items() if method in board.methods}
+    return {
+        method: dict(zip(TICKS, (SPELLED.get(tick, tick) for tick in known.ticks), strict=True))
+        for method, known in found.items()
+    }
 
 
 def _score(score: MetricScore) -> dict[str, Any]:
@@ -153,6 +168,7 @@ def render_json(board: Leaderboard) -> str:
             for title, columns in board.families.items()
         ],
         "overview": asdict(board.overview),
+        "capabilities": _ticks(board),
     }
     lines = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in head.items()]
     cells = [_json_cell(record) for record in board.records]

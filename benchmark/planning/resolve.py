@@ -86,7 +86,7 @@ def method_versions(method: type[Method]) -> dict[str, Any]:
 
 def about(method: type[Method], aids: tuple[str, ...] = ()) -> About:
     """What a method declares of itself, for its records."""
-    return About(method.kind, method.uses_equation, method.scope, tuple(aids))
+    return About(method.kind, method.uses_equation, method.scope, tuple(aids), method.stochastic)
 
 
 def is_fitted(folder: Path) -> bool:

@@ -5,6 +5,7 @@
     tasks: [cont_1, cont_3]
     datasets: [navier_stokes]
     seeds: [0, 1, 2]
+    capabilities: true    # one table: what methods can do, seconds and errors, as the VideoPDE paper's Table 1
     variants:
       frames_5: {dataset.sizes.frames: 5, dataset.duration: 0.25}
       frames_10: {dataset.sizes.frames: 10, dataset.duration: 0.5}
@@ -31,7 +32,7 @@ from benchmark.planning.request import Request
 from benchmark.planning.settings import read_yaml
 from benchmark.records.folders import STUDIES, study_of
 
-KEYS = ("title", "methods", "tasks", "datasets", "seeds", "profile", "samples", "variants")
+KEYS = ("title", "methods", "tasks", "datasets", "seeds", "profile", "samples", "capabilities", "variants")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
@@ -60,6 +61,14 @@ def read_suite(path: Path) -> dict[str, Any]:
 
 def read_title(path: Path) -> str:
     return str(read_yaml(path).get("title", path.stem))
+
+
+def shows_capabilities(path: Path) -> bool:
+    """Whether the suite's table has beside its errors what methods can do."""
+    value = read_yaml(path).get("capabilities", False)
+    if not isinstance(value, bool):
+        raise UserError(f"{path}: capabilities: expected true or false, got {value!r}")
+    return value
 
 
 def _list(value: Any, key: str, path: Path) -> tuple[Any, ...]:

@@ -41,9 +41,10 @@ class About:
     uses_equation: bool
     scope: Scope
     aids: tuple[str, ...] = ()  # what it is given beside data and observations
+    stochastic: bool | None = None  # answers are samples; None: of a record from before it was said
 
     def to_json(self) -> dict[str, Any]:
-        return {name: value for name, value in asdict(self).items() if value != ()}
+        return {name: value for name, value in asdict(self).items() if value not in ((), None)}
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> About:

@@ -51,7 +51,7 @@ def test_markdown_lays_a_family_out_like_the_paper(board):
     assert row(family, "shu")[2] == "**3.28** [2.95, 3.61]"
     assert row(family, "videopde")[2] == "<u>4.28</u> [3.85, 4.71]"
     assert row(family, "kriging")[2] == "*1.28* [1.15, 1.41]"
-    assert row(family, "pino")[1:] == ["failed<sup>a</sup>", "oom<sup>b</sup>", "timeout<sup>c</sup>", "—"]
+    assert row(family, "pino")[1:] == ["failed<sup>a</sup>", "oom<sup>b</sup>", "timeout<sup>c</sup>", "missing"]
     assert "- <sup>b</sup> oom: needs 40 GB\n" in family
     assert "a_b \\| \\<script>" in family and "\n100" not in family
 

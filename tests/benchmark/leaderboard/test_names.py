@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from benchmark.leaderboard import read_leaderboard, render
-from benchmark.leaderboard.names import CONTINUOUS, FULL, LONG_RANGE, OTHER, PARTIAL, family_of, ordered
+from benchmark.leaderboard.names import CONTINUOUS, FULL, LONG_RANGE, OTHER, OWN_REFERENCES, PARTIAL, family_of, ordered
 from benchmark.planning.registry import registry
 from benchmark.records.files import write_record
 from benchmark.records.record import About
@@ -30,7 +30,15 @@ def test_a_task_finds_its_table_by_its_settings(task, family):
 def test_every_task_of_the_suite_has_a_table():
     known = registry()
     families = [family_of(vars(known.load("tasks", name))) for name in known.names("tasks")]
+    assert families == [family_of({}, name) for name in known.names("tasks")]  # before it has a record
     assert families == [CONTINUOUS] * 3 + [FULL] * 2 + [PARTIAL] * 2 + [LONG_RANGE]
+
+
+def test_references_are_known_before_they_have_a_record():
+    known = registry()
+    assert {
+        name for name in known.names("methods") if known.load("methods", name).kind == "reference"
+    } == OWN_REFERENCES
 
 
 def test_the_order_is_the_registrys_and_then_alphabetical():
@@ -60,8 +68,8 @@ def test_a_strangers_task_and_reference_stand_where_they_belong(tmp_path):
 
 def test_a_column_without_settings_is_of_other_tasks(tmp_path):
     store = Store(tmp_path)
-    write(store, "fno", "cont_1", settings={}, about=None)
-    board = read_leaderboard(tmp_path, "smoke")
+    write(store, "fno", "my_task", settings={}, about=None)
+    board = read_leaderboard(tmp_path, "smoke", include=["plugins"])
     assert list(board.families) == [OTHER] and board.references == frozenset()
     for format in ("csv", "json"):
         assert render(board, format)

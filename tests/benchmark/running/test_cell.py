@@ -70,7 +70,7 @@ def test_a_record_has_everything(tmp_path):
     assert {name: part["size"] for name, part in origin["data"].items()} == {"train": 6, "valid": 2, "test": 4}
     assert origin["data_source"] == "generated" and len(origin["data_fingerprint"]) == 64
     assert origin["plugins"].keys() == {"toy.py"} and len(origin["mask_hash"]) == 64
-    assert record.about == About("learned", False, "dataset")
+    assert record.about == About("learned", False, "dataset", stochastic=True)
     path = record.cell.path(tmp_path / "again")
     write_record(path, record)
     assert read_record(path) == Record.from_json(record.to_json())

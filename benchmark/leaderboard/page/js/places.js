@@ -27,7 +27,7 @@ function place(entry, mean, low, high, metric, emphasis, alike) {
     alike: Boolean(alike), notes: entry.notes ?? [], state: "done", records: entry.records ?? [] };
 }
 
-const SHORT = { missing: DASH, unsupported: "unsup." };
+const SHORT = { unsupported: "unsup." };
 
 function emptyPlace(entry) {
   const state = entry.state ?? "done";
