@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -51,12 +52,24 @@ def read_leaderboard(
     """Read every record of a profile and compare. Unreadable ones are in `problems` and stop nothing.
 
     `include` asks for records that are not the suite's own, or are variants (`selection`). `shape` narrows: methods
-    are compared with those that are left. UserError for a name that nothing has.
+    are compared with those that are left. UserError for a name that nothing has, and for a suite without a record.
     """
     found, problems = read_records(Path(results), profile)
     shape.check_names(record.cell for record in found)
     board = build_leaderboard(found, problems, profile, samples, include, shape)
+    if shape.suite and not (board.records or problems):
+        left_out = f" ({board.left_out})" if board.left_out else ""
+        raise UserError(
+            f"{Path(results) / profile}: no records of this suite{left_out}; "
+            f"`{_command(shape.suite.name, profile, shape)}` makes them"
+        )
     return board
+
+
+def _command(suite: str, profile: str, shape: Shape) -> str:
+    typed = {f"--{part}": ",".join(names) for part, names in shape.typed.items()}
+    options = {"--suite": suite, **typed, **({"--profile": profile} if profile != "laptop" else {})}
+    return " ".join(["python -m benchmark run", *(f"{name} {shlex.quote(value)}" for name, value in options.items())])
 
 
 def build_leaderboard(

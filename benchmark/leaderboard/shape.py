@@ -72,7 +72,7 @@ class Shape:
         for part, names in self.typed.items():
             known = {getattr(cell, part) for cell in found}
             unknown = [name for name in names if name not in known and names != EVERY]
-            if unknown and found and not self.suite:
+            if unknown and found:
                 raise UserError(
                     f"--{part}: no record of {unknown[0]!r}{near(unknown[0], known)}; run it or leave it out"
                 )

@@ -142,6 +142,16 @@ def test_what_is_missing_or_failed_is_shown(capsys, tmp_path):
     ]  # fmt: skip
 
 
+def test_a_typo_is_said_whatever_the_study_has(capsys, tmp_path):
+    path = suite(tmp_path)
+    Store(tmp_path / "studies/length/short", "smoke").done("fno", [1.0, 3.0], "cont_3")
+    board = ["leaderboard", "--profile", "smoke", "--results", tmp_path, "--suite", path]
+    code, out, err = run(capsys, *board, "--method", "fnoo")
+    assert code == 2 and out == "" and "--method: no record of 'fnoo' (did you mean fno?)" in err
+    code, out, _ = run(capsys, *board, "--method", "fno")
+    assert code == 0 and "| fno " in out and "| mean" not in out
+
+
 def test_overrides_of_the_command_line_win():
     study = Study("s", "S", {"a": {"edm.steps": 2, "edm.sigma_max": 5.0}})
     (request,) = study.requests(Request(("videopde",), ("cont_3",), overrides=("edm.steps=7",))).values()

@@ -132,6 +132,20 @@ def test_a_steady_problem_says_nothing_of_dense_time():
     assert [read_capabilities([one])["fno"].dense_temporal for one in (record, steady)] == ["✓", ""]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--suite", "comparison", "--method", "fnoo"], "--method: no record of 'fnoo' (did you mean fno?)"),
+        (["--suite", "comparison", "--dataset", "kolmogorof"], "--dataset: no record of 'kolmogorof'"),
+        (["--suite", "ablation"], "`python -m benchmark run --suite ablation --profile smoke` makes them"),
+        (["--suite", "comparison", "--method", "pinn"], "run --suite comparison --method pinn --profile smoke`"),
+    ],
+)
+def test_a_typo_and_a_suite_without_a_record_are_said(capsys, store, arguments, message):
+    code, out, err = shown(capsys, store, *arguments)
+    assert code == 2 and out == "" and message in err
+
+
 def test_capabilities_are_asked_for_with_true(capsys, tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text("methods: [fno]\ntasks: [cont_3]\ndatasets: [helmholtz]\ncapabilities: ticks\n")
