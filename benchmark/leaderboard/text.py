@@ -62,7 +62,7 @@ def legend(board: Leaderboard) -> list[str]:
 def what(measure: Measure, datasets: Iterable[str]) -> str:
     """'CRPS in percent', of these datasets."""
     if measure.is_headline:
-        return f"{HEADLINE_TEXT} {STEADY_TEXT}"
+        return f"{HEADLINE_TEXT} {STEADY_TEXT}" if STEADY in datasets else HEADLINE_TEXT
     title, unit = measure.info.title, measure.info.unit
     name = title[0].upper() + title[1:]
     return f"{name} in percent" if unit == "%" else f"{name} ({unit})" if unit else name

@@ -146,6 +146,17 @@ def test_a_typo_and_a_suite_without_a_record_are_said(capsys, store, arguments, 
     assert code == 2 and out == "" and message in err
 
 
+def test_helmholtz_is_spoken_of_only_where_it_is_shown(capsys, store):
+    words = "(helmholtz: of the field that is asked for)"
+    for format in ("md", "latex", "json", "html"):
+        assert words not in shown(capsys, store, "--format", format)[1]
+    for format in ("md", "latex", "json"):
+        assert words in shown(capsys, store, "--suite", "full", "--format", format)[1]
+    _, out, _ = shown(capsys, store, "--suite", "full", "--format", "latex")
+    captions = [line for line in out.splitlines() if line.startswith(r"\caption{Forward")]
+    assert [words in caption for caption in captions] == [False, True]  # of three and of two datasets
+
+
 def test_capabilities_are_asked_for_with_true(capsys, tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text("methods: [fno]\ntasks: [cont_3]\ndatasets: [helmholtz]\ncapabilities: ticks\n")
