@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmark.cli.arguments import names
+from benchmark.cli.shape import USUAL
 from benchmark.errors import UserError
 
 if TYPE_CHECKING:
@@ -65,6 +66,9 @@ def _formats(arguments: argparse.Namespace, known: Sequence[str]) -> Sequence[st
     given = [option for option in WHOLE if getattr(arguments, option.lstrip("-"), None)]
     if given:
         raise UserError(f"{given[0]}: --compare holds all of the paper against all records; leave it out")
+    shown = [name for name, usual in USUAL.items() if getattr(arguments, name) != usual]
+    if shown:
+        raise UserError(f"--{shown[0]}: --compare shows the paper's own numbers beside ours, in one form; leave it out")
     if arguments.profile not in PROFILES:
         raise UserError(f"profile: expected one of {', '.join(PROFILES)}, got {arguments.profile!r}")
     if not (arguments.results / arguments.profile).is_dir():

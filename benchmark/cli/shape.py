@@ -13,11 +13,18 @@ if TYPE_CHECKING:
 
 
 NAMES = ("method", "task", "dataset")
+USUAL = {
+    "metric": "rel_l2",
+    "samples": "one",
+    "digits": 3,
+    "intervals": None,
+    "names": None,
+}  # of how numbers are shown
 
 
 def add_shape(parser: argparse.ArgumentParser) -> None:
     add_filters(parser, NAMES, "only these {}s, comma-separated")
-    parser.add_argument("--metric", default="rel_l2", metavar="NAME", help="see `list metrics` (default: rel_l2)")
+    parser.add_argument("--metric", metavar="NAME", help="see `list metrics` (default: rel_l2)")
     parser.add_argument(
         "--suite",
         metavar="NAME|FILE",
@@ -26,18 +33,20 @@ def add_shape(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--samples",
         choices=("one", "mean"),
-        default="one",
         help="what is shown and ranked of methods that sample: one sample, or the mean of all (default: one)",
     )
-    parser.add_argument("--digits", type=int, default=3, metavar="N", help="significant digits (default: 3)")
+    parser.add_argument("--digits", type=int, metavar="N", help="significant digits (default: 3)")
     parser.add_argument(
-        "--intervals", action=argparse.BooleanOptionalAction, help="beside the numbers (default: md yes, latex no)"
+        "--intervals",
+        action=argparse.BooleanOptionalAction,
+        help="beside the numbers (default: md yes, latex no; of a suite with variants yes)",
     )
     parser.add_argument(
         "--names",
         choices=("id", "display"),
         help="as `run` takes them, or as papers print them (default: latex display, md id)",
     )
+    parser.set_defaults(**USUAL)
 
 
 def study_of(arguments: argparse.Namespace) -> Study | None:

@@ -17,7 +17,7 @@ from benchmark.leaderboard.collect import read_records
 from benchmark.leaderboard.display import display
 from benchmark.leaderboard.entries import MISSING, Entry, Samples
 from benchmark.leaderboard.markdown import bullets, escape, pipe_table
-from benchmark.leaderboard.measure import Measure, number
+from benchmark.leaderboard.measure import number
 from benchmark.leaderboard.names import ordered
 from benchmark.leaderboard.selection import check_include
 from benchmark.leaderboard.shape import EVERYTHING, Names, Shape
@@ -90,18 +90,23 @@ def _entries(board: Leaderboard) -> dict[tuple[str, str, str], Entry]:
 def heading(comparison: Comparison) -> str:
     """What the numbers of every format are."""
     shown = what(comparison.shape.measure, (dataset for dataset, _ in comparison.entries))
+    interval = " the 95 % interval over test trajectories and" if has_intervals(comparison) else ""
     return (
-        f"Profile {comparison.profile}. {shown}, with the 95 % interval over test "
-        f"trajectories and, behind ±, the standard deviation of the seeds' means ({ONE_SEED}). Each column has data "
+        f"Profile {comparison.profile}. {shown}, with{interval}, "
+        f"behind ±, the standard deviation of the seeds' means ({ONE_SEED}). Each column has data "
         "or settings of its own: a row shows a trend, and is not a ranking."
     )
 
 
+def has_intervals(comparison: Comparison) -> bool:
+    return comparison.shape.intervals is not False
+
+
 def rows(comparison: Comparison, names: Names = "id") -> Iterator[tuple[str, list[str], list[list[str]], list[str]]]:
     """Title, header, rows and notes of each dataset and task."""
-    measure, header = comparison.shape.measure, ["method", *comparison.study.variants]
+    header = ["method", *comparison.study.variants]
     for (dataset, task), found in comparison.entries.items():
-        body = [[display(m, names), *(_place(entry, measure) for entry in row.values())] for m, row in found.items()]
+        body = [[display(m, names), *(_place(entry, comparison) for entry in row.values())] for m, row in found.items()]
         yield f"{display(dataset, names)} {display(task, names)}", header, body, _notes(found)
 
 
@@ -158,11 +163,13 @@ def spell(changes: Mapping[str, Any]) -> str:
     return ", ".join(f"{key} = {value}" for key, value in changes.items()) or "as the profile has it"
 
 
-def _place(entry: Entry, measure: Measure) -> str:
+def _place(entry: Entry, comparison: Comparison) -> str:
+    measure = comparison.shape.measure
     if entry.mean is None or entry.low is None or entry.high is None:
         return entry.state
     spread = "" if entry.seed_sd is None else f" ± {number(entry.seed_sd, measure.digits)}"
-    return f"{measure.text(entry.mean)} [{measure.text(entry.low)}, {measure.text(entry.high)}]{spread}"
+    interval = f" [{measure.text(entry.low)}, {measure.text(entry.high)}]" if has_intervals(comparison) else ""
+    return f"{measure.text(entry.mean)}{interval}{spread}"
 
 
 def render_json(comparison: Comparison) -> str:

@@ -142,6 +142,17 @@ def test_what_is_missing_or_failed_is_shown(capsys, tmp_path):
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("format", ["md", "latex", "html"])
+def test_intervals_can_be_left_out(capsys, tmp_path, format):
+    path = suite(tmp_path)
+    Store(tmp_path / "studies/length/short", "smoke").done("fno", [1.0, 3.0], "cont_3")
+    board = ["leaderboard", "--profile", "smoke", "--results", tmp_path, "--suite", path, "--format", format]
+    for option, expected in (("--intervals", True), ("--no-intervals", False)):
+        code, out, _ = run(capsys, *board, option)
+        words = "95 \\% interval" if format == "latex" else "95 % interval"
+        assert code == 0 and "2.00" in out and ("1.80, 2.20" in out) == (words in out) == expected
+
+
 def test_a_typo_is_said_whatever_the_study_has(capsys, tmp_path):
     path = suite(tmp_path)
     Store(tmp_path / "studies/length/short", "smoke").done("fno", [1.0, 3.0], "cont_3")

@@ -78,6 +78,11 @@ def test_command(results, capsys, tmp_path):
         (["--compare", "paper", "--profile", "huge"], "smoke, laptop, paper"),
         (["--compare", "paper", "--profile", "smoke"], "no records there"),
         (["--compare", "paper", "--method", "fno"], "leave it out"),
+        (["--compare", "paper", "--metric", "crps"], "--metric: --compare shows the paper's own numbers"),
+        (["--compare", "paper", "--digits", "5"], "--digits: --compare"),
+        (["--compare", "paper", "--samples", "mean"], "--samples: --compare"),
+        (["--compare", "paper", "--names", "display"], "--names: --compare"),
+        (["--compare", "paper", "--no-intervals"], "--intervals: --compare"),
     ],
 )
 def test_mistakes(results, capsys, arguments, message):
