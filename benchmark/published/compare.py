@@ -121,7 +121,7 @@ def _beside(evidence: Evidence, number: Number) -> Beside:
     except NotRun as reason:
         return Beside(number, note=str(reason))
     record, seeds = sample.records[0], len(sample.records)
-    notes = "; ".join(filter(None, [number.assumed, record.remark]))
+    notes = "; ".join(filter(None, [number.assumed, number.note, record.remark]))
     if number.place.metric == SECONDS:
         seconds = sum(record.cost[SECONDS] for record in sample.records) / seeds
         return Beside(number, seconds, None, None, seeds, record.source, notes)

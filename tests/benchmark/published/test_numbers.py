@@ -43,6 +43,24 @@ def test_golden_numbers():
     assert [n.printed for n in found[study]] == ["0.94"]
 
 
+def test_numbers_that_are_printed_twice_and_differently_name_each_other():
+    differing = 0
+    for numbers in by_place(NUMBERS).values():
+        for one in numbers:
+            for other in numbers:
+                if one.printed != other.printed:
+                    words = "rounded" if one.agrees(other) else "contradicts"
+                    assert words in one.note and f" {other.printed} " in one.note and other.source in one.note
+                    differing += 1
+    assert differing == 8  # of fno, deeponet and diffusionpde on Navier-Stokes, of videopde on Helmholtz
+
+
+def test_an_error_that_falls_with_what_is_seen_is_noted():
+    (part,) = by_place(NUMBERS)[Place("diffusionpde", "navier_stokes", "fwd_partial")]
+    whole = by_place(NUMBERS)[Place("diffusionpde", "navier_stokes", "fwd_full")]
+    assert part.note.startswith("below") and all(f"{n.printed} in {n.source}" in part.note for n in whole)
+
+
 def test_every_pair_of_a_column_is_an_ordering_and_they_are_306():
     pairs = orderings(NUMBERS)
     sizes = [len(methods) for methods in columns(NUMBERS).values()]
