@@ -66,10 +66,10 @@ def plain_table(
     return _float(caption, _label(label), lines, "r" * len(others), [_escape(" ".join(note.split())) for note in notes])
 
 
-def _stacked(words: str) -> str:
+def _stacked(words: str, side: str = "r") -> str:
     """One word a line, so that a heading is no wider than it must be."""
     lines = [_escape(word) for word in words.split()]
-    return r"\shortstack[r]{" + r" \\ ".join(lines) + "}" if len(lines) > 1 else lines[0]
+    return rf"\shortstack[{side}]{{" + r" \\ ".join(lines) + "}" if len(lines) > 1 else lines[0]
 
 
 def _family(table: Table, board: Leaderboard) -> str:
@@ -94,7 +94,9 @@ def _family(table: Table, board: Leaderboard) -> str:
     what = f"{table.title}, profile {board.profile}: {shown}."
     caption = " ".join(filter(None, [what, table.caption, _caption_sources(board, table, names)]))
     align = "l" * bool(beside) + "c" * (len(beside) - 1) + "r" * len(table.columns)
-    return _float(caption, _label(table.title), [*_header(table.columns, names, beside), *body], align, notes)
+    return _float(
+        caption, _label(table.title), [*_header(table.columns, names, beside), *body], align, notes, 2 if beside else 3
+    )
 
 
 def _caption_sources(board: Leaderboard, table: Table, names: Names) -> str:
@@ -116,7 +118,13 @@ def _header(columns: Sequence[Column], shown: Names, beside: Sequence[str]) -> l
     return [
         _row(names),
         " ".join(rules),
-        _row(["method", *map(_stacked, beside), *(_escape(display(column.task, shown)) for column in columns)]),
+        _row(
+            [
+                "method",
+                *(_stacked(words, "c") for words in beside),
+                *(_escape(display(column.task, shown)) for column in columns),
+            ]
+        ),
     ]
 
 
@@ -143,13 +151,14 @@ def _overview(board: Leaderboard) -> list[str]:
     return floats
 
 
-def _float(caption: str, label: str, lines: Sequence[str], align: str, notes: Sequence[str]) -> str:
+def _float(caption: str, label: str, lines: Sequence[str], align: str, notes: Sequence[str], gap: int = 3) -> str:
+    """`gap`: points on each side of a column."""
     tabular = [rf"\begin{{tabular}}{{l{align}}}", r"\toprule", *lines, r"\bottomrule", r"\end{tabular}"]
     footer = [r"\par\smallskip", r"\begin{minipage}{\linewidth}\footnotesize", " \\\\\n".join(notes), r"\end{minipage}"]
     return "\n".join(
         [
             r"\begin{table}[htbp]",
-            r"\centering\footnotesize\setlength{\tabcolsep}{3pt}",
+            rf"\centering\footnotesize\setlength{{\tabcolsep}}{{{gap}pt}}",
             rf"\caption{{{_escape(caption.strip())}}}",
             rf"\label{{{label}}}",
             *tabular,

@@ -8,7 +8,7 @@ import pytest
 
 from benchmark.leaderboard import read_leaderboard, render
 from benchmark.leaderboard.names import known
-from benchmark.leaderboard.shape import Shape
+from benchmark.leaderboard.shape import Shape, Suite
 from tests.benchmark.leaderboard.synthetic import Store
 
 pytestmark = pytest.mark.latex
@@ -35,7 +35,14 @@ def results(tmp_path_factory):
     return store.results
 
 
-SHAPES = {"plain": Shape(), "intervals": Shape(intervals=True), "ids": Shape(names="id")}
+METHODS = ("pinn", "fno", "deeponet", "diffusionpde_ext", "shu", "videopde_unified", "ablation_hierarchical")
+SUITE = Suite("mine", "Mine", METHODS, ("fwd_full",), ("navier_stokes",), capabilities=True)
+SHAPES = {
+    "plain": Shape(),
+    "intervals": Shape(intervals=True),
+    "ids": Shape(names="id"),
+    "capabilities": Shape(suite=SUITE, intervals=True),
+}
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
