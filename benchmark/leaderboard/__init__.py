@@ -25,6 +25,7 @@ from pathlib import Path
 from benchmark.errors import UserError
 from benchmark.leaderboard import latex, markdown, tidy
 from benchmark.leaderboard.board import Leaderboard, read_leaderboard
+from benchmark.leaderboard.collect import no_collection
 from benchmark.leaderboard.entries import Samples
 from benchmark.leaderboard.selection import check_include
 from benchmark.leaderboard.shape import EVERYTHING, Shape
@@ -74,6 +75,7 @@ def save(board: Leaderboard, formats: Sequence[str], folder: Path) -> list[Path]
     return list(texts)
 
 
+@no_collection()
 def write_leaderboard(
     results: Path,
     profile: str,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import astuple
+import gc
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from benchmark.records.files import read_record, record_paths
@@ -14,6 +15,19 @@ from benchmark.records.strict import visible
 Studies = Mapping[tuple[str, str], Sequence[Record]]  # (study, variant) -> records
 
 
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """Records have no cycles: looking for some again and again, among all that is read, takes as long as reading."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+@no_collection()
 def read_records(results: Path, profile: str) -> tuple[list[Record], list[str]]:
     """The records of a profile in a fixed order, and what could not be read (file names relative to `results`)."""
     records, problems = [], []
@@ -22,7 +36,7 @@ def read_records(results: Path, profile: str) -> tuple[list[Record], list[str]]:
             records.append(read_record(path))
         except (RecordError, OSError) as error:
             problems.append(visible(str(error).replace(f"{results}/", "")))
-    return sorted(records, key=lambda record: astuple(record.cell)), problems
+    return sorted(records, key=lambda record: record.cell), problems
 
 
 def read_studies(results: Path, profile: str) -> tuple[Studies, tuple[str, ...]]:

@@ -63,7 +63,7 @@ def render_csv(board: Leaderboard) -> str:
         column = columns[record.cell.dataset, record.cell.task]
         lines += _record_lines(record, column, ticks[record.cell.method])
     lines += [_missing_line(entry, board.profile) for entry in missing_entries(board)]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, ""])
 
 
 def _record_lines(record: Record, column: Column, ticks: Mapping[str, str]) -> Iterator[str]:
@@ -85,8 +85,7 @@ def _record_lines(record: Record, column: Column, ticks: Mapping[str, str]) -> I
     if not record.metrics:
         yield f"{head},,,,,,{tail}"
     for name, score in sorted(record.metrics.items()):
-        mean, low, high = map(_text, (score.mean, score.low, score.high))
-        yield f"{head},{_label(name, score.unit)},{mean},{low},{high},{tail}"
+        yield f"{head},{_label(name, score.unit)},{_bounds(score)},{tail}"
 
 
 def _ticks(board: Leaderboard) -> dict[str, dict[str, str]]:
@@ -106,11 +105,11 @@ def _provenance(record: Record) -> dict[str, Any]:
     return {name: record.provenance.get(name) for name in PROVENANCE}
 
 
-def _text(value: Any) -> str:
-    """A number as csv; the mean of a curve is a list over frames, which takes no commas."""
-    if isinstance(value, list):
-        return " ".join(map(str, value))
-    return "" if value is None else str(value)
+def _bounds(score: MetricScore) -> str:
+    """Mean, low and high as csv; those of a curve are lists over frames, which take no commas."""
+    if isinstance(score.mean, list):
+        return ",".join(" ".join(map(str, numbers)) for numbers in (score.mean, score.low, score.high))
+    return f"{score.mean},{score.low},{score.high}"
 
 
 @lru_cache(maxsize=1024)

@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -60,7 +60,7 @@ class Cell:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; a variant only where there is one."""
-        return {name: value for name, value in asdict(self).items() if name != "variant" or value}
+        return {name: value for name, value in vars(self).items() if name != "variant" or value}
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> Self:

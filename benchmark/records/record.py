@@ -7,7 +7,7 @@ stand side by side.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any, Literal, get_args
@@ -44,7 +44,7 @@ class About:
     stochastic: bool | None = None  # answers are samples; None: of a record from before it was said
 
     def to_json(self) -> dict[str, Any]:
-        return {name: value for name, value in asdict(self).items() if value not in ((), None)}
+        return {name: value for name, value in vars(self).items() if value not in ((), None)}
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> About:
@@ -73,7 +73,7 @@ class MetricScore:
     def from_json(cls, raw: Mapping[str, Any]) -> MetricScore:
         score = cls(**raw)
         bounds = (score.mean, score.low, score.high)
-        numbers = [*chain(*bounds), *score.values] if isinstance(score.mean, list) else [*bounds, *score.values]
+        numbers = (*chain(*bounds), *score.values) if isinstance(score.mean, list) else (*bounds, *score.values)
         if not isinstance(score.values, list) or not finite(*numbers):
             raise TypeError("a metric: expected finite numbers")
         return score if type(score.unit) is str else replace(score, unit=str(score.unit))

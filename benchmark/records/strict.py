@@ -60,8 +60,11 @@ def visible(value: Any) -> Any:
 
 def finite(*values: Any) -> bool:
     """Whether all are numbers of finite size; True and False are none."""
+    kinds = set(map(type, values))
     try:
-        return all(map(math.isfinite, values)) and bool not in set(map(type, values))
+        if kinds == {float} and math.isfinite(sum(values)):  # then so is every term; a sum of finite ones may overflow
+            return True
+        return all(map(math.isfinite, values)) and bool not in kinds
     except (TypeError, OverflowError):
         return False
 

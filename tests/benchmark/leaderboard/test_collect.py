@@ -1,3 +1,4 @@
+import gc
 import json
 
 import pytest
@@ -49,6 +50,22 @@ def test_a_cut_file_and_a_folder_in_its_place_are_problems(store):
     records, problems = read_records(store.results, "smoke")
     assert records == [] and len(problems) == 2
     assert not any(str(store.results) in problem for problem in problems)
+
+
+def test_reading_does_not_look_for_cycles(store):
+    """With 5,000 records that took as long as reading them."""
+    for seed in range(40):
+        store.done("fno", [1.0], seed=seed)
+    looked, before = [], gc.get_threshold()
+    gc.callbacks.append(lambda phase, info: looked.append(phase))
+    gc.set_threshold(10)
+    try:
+        records, _ = read_records(store.results, "smoke")
+        times = len(looked)
+    finally:
+        gc.callbacks.pop()
+        gc.set_threshold(*before)
+    assert len(records) == 40 and times < 20 and gc.isenabled()
 
 
 def test_no_folder_no_records(tmp_path):

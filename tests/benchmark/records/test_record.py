@@ -1,4 +1,5 @@
 import json
+import math
 import subprocess
 import sys
 
@@ -6,6 +7,7 @@ import pytest
 
 from benchmark.records.cell import Cell
 from benchmark.records.record import About, MetricScore, Record, RecordError
+from benchmark.records.strict import finite
 from tests.benchmark.leaderboard.synthetic import done
 
 CELL = Cell("fno", "cont_1", "navier_stokes", "smoke", 0)
@@ -49,6 +51,13 @@ def test_what_a_method_cannot_be_is_refused(change):
     raw = done(CELL, [1.0]).to_json()
     with pytest.raises(RecordError, match="another form than expected.*--overwrite"):
         Record.from_json(raw | {"about": raw["about"] | change})
+
+
+def test_only_numbers_of_finite_size_are_finite():
+    """Also where their sum is not, and where what is not finite goes away in the sum."""
+    assert finite(1.0, 2) and finite(1e308, 1e308, 1e308) and finite()
+    for values in ((1.0, math.inf), (math.inf, -math.inf), (math.nan,), (10**400, -(10**400)), (True,), (1.0, "1")):
+        assert not finite(*values)
 
 
 def test_heavy_packages_stay_out():
