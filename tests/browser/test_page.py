@@ -185,7 +185,33 @@ def test_the_figures_follow_the_filters(visit, path):
     page.locator("#time-shown").select_option("mean")
     until(lambda: page.locator("#time tbody tr").count() == 5)
     numbers = page.locator("#compute tbody").text_content()
-    assert "fno" in numbers and "budget" in page.locator("#compute thead").text_content()
+    assert "FNO" in numbers and "budget" in page.locator("#compute thead").text_content()
+
+
+def ticks(page, figure, axis):
+    """What an axis names, drawn over each other or not."""
+    chart = "Chart.getChart(document.querySelector(`#${figure} canvas`))"
+    return page.evaluate(f"([figure, axis]) => {chart}.scales[axis].ticks.map((tick) => tick.label)", [figure, axis])
+
+
+@pytest.mark.parametrize("search", ["", "fno, kriging", "fno", "videopde, fno", "mean"])
+@pytest.mark.parametrize("width", [1400, 400])
+def test_an_axis_names_three_numbers_however_close_the_errors(visit, path, search, width):
+    page = visit(path, width=width, fragment=f"view=figures&search={search}")
+    for figure in ("pareto", "time", "compute"):
+        page.locator(f"#{figure} canvas").wait_for()
+        for axis in "xy":
+            until(lambda figure=figure, axis=axis: len(set(filter(None, ticks(page, figure, axis)))) >= 3)
+
+
+def test_the_compute_figure_has_names_as_printed_and_notes_one_a_line(visit, path):
+    page = visit(path, fragment="view=figures")
+    page.locator("#compute canvas").wait_for()
+    assert page.locator("#compute-column option").all_inner_texts() == ["Kolmogorov flow, sensors 1 %"]
+    labels = "Chart.getChart(document.querySelector('#compute canvas')).data.datasets.map((one) => one.label)"
+    assert page.evaluate(labels) == ["FNO", "Kriging", "Mean"]
+    notes = page.locator("#compute .hint li").all_inner_texts()
+    assert len(notes) > 3 and all(note.endswith((".", "counted")) for note in notes)
 
 
 def test_the_other_parts_have_their_tables(visit, path):

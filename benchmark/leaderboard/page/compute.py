@@ -10,6 +10,7 @@ from typing import Any
 from benchmark.leaderboard.board import Leaderboard
 from benchmark.leaderboard.curve import build_curve
 from benchmark.leaderboard.curve_text import as_json
+from benchmark.leaderboard.display import display
 from benchmark.leaderboard.page.details import short
 from benchmark.leaderboard.page.videos import own_cell
 from benchmark.records.record import Record
@@ -54,5 +55,8 @@ def _curve(
     ]  # fmt: skip
     shown = as_json(build_curve(board.profile, dataset, task, points, references, board.samples))
     for one in (*shown["points"], *shown["references"]):
-        one.update({name: short(value) for name, value in one.items() if isinstance(value, float)})
-    return shown
+        one.update(
+            {name: short(value) for name, value in one.items() if isinstance(value, float)},
+            label=display(one["method"]),
+        )
+    return shown | {"datasetLabel": display(dataset), "taskLabel": display(task)}

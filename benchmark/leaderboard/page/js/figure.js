@@ -7,7 +7,7 @@ Chart.defaults.maintainAspectRatio = false;
 /** A frame for a chart: controls, canvas, note, table; draw() makes its chart anew, and takes the last one away. */
 function figureFrame(id, title, controls, build) {
   const canvas = h("canvas", { role: "img", "aria-label": title });
-  const note = h("p", { class: "hint" }), numbers = h("details", {}, h("summary", {}, "Numbers"), h("div", {}));
+  const note = h("div", { class: "hint" }), numbers = h("details", {}, h("summary", {}, "Numbers"), h("div", {}));
   const bar = h("div", { class: "controls" });
   const box = h("div", { class: "canvas" }, canvas);
   const frame = h("figure", { id, class: "figure" }, h("figcaption", {}, title), bar, box, note, numbers);
@@ -17,7 +17,7 @@ function figureFrame(id, title, controls, build) {
     const made = await build();
     chart?.destroy();
     box.hidden = numbers.hidden = !made.config;
-    note.textContent = made.note ?? "";
+    note.replaceChildren(made.notes ? h("ul", {}, made.notes.map((text) => h("li", {}, text))) : made.note ?? "");
     if (!made.config) return;
     chart = new Chart(canvas, made.config);
     numbers.lastChild.replaceChildren(plainTable(made.header, made.rows));
@@ -31,15 +31,36 @@ function axis(title, logarithmic = false, more = {}) {
     title: { display: true, text: title, color: colour("text") },
     grid: { color: colour("line") },
     border: { color: colour("faint") },
-    ticks: { color: colour("faint"), maxRotation: 0, autoSkip: true, callback: (value) => (!logarithmic || isRound(value) ? compact(value) : null) },
+    ticks: { color: colour("faint"), maxRotation: 0, autoSkip: true, callback: (value) => compact(value) },
+    ...(logarithmic ? { afterBuildTicks: (scale) => { scale.ticks = roundNumbers(scale.min, scale.max).map((value) => ({ value })); } } : {}),
     ...more,
   };
 }
 
-/** 1, 2 and 5 times a power of ten: what a logarithmic axis names. */
-function isRound(value) {
-  const head = value / 10 ** Math.floor(Math.log10(value) + 1e-9);
-  return [1, 2, 5].some((round) => Math.abs(head - round) < 1e-6);
+const FEWEST = 3; // numbers that an axis names
+const HEADS = [[6, [1]], [FEWEST, [1, 2, 5]], [FEWEST, [1, 1.5, 2, 3, 5, 7]]]; // which take so many numbers at least
+
+/** What a logarithmic axis names: few numbers times powers of ten, or where its ends are close together even steps. */
+function roundNumbers(low, high) {
+  for (const [least, heads] of HEADS) {
+    const ticks = timesPowers(heads, low, high);
+    if (ticks.length >= least) return ticks;
+  }
+  return evenSteps(low, high);
+}
+
+function timesPowers(heads, low, high) {
+  const ticks = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power++) ticks.push(...heads.map((head) => Number(`${head}e${power}`)));
+  return ticks.filter((value) => value >= low && value <= high);
+}
+
+/** Multiples of 1, 2 or 5 times a power of ten, the largest that gives enough. */
+function evenSteps(low, high) {
+  const power = Math.floor(Math.log10(high - low));
+  const steps = [power, power - 1].flatMap((exponent) => [5, 2, 1].map((head) => Number(`${head}e${exponent}`)));
+  const multiples = (step) => Array.from({ length: Math.floor(high / step) - Math.ceil(low / step) + 1 }, (_, i) => (Math.ceil(low / step) + i) * step);
+  return steps.map(multiples).find((ticks) => ticks.length >= FEWEST);
 }
 
 /** Bounds of a logarithmic axis, with room around the values. */

@@ -112,7 +112,7 @@ const runningMean = (values) => values.map((_, n) => values.slice(0, n + 1).redu
 
 function computeFigure() {
   const controls = (draw) => {
-    const curves = computeCurves().map((curve, i) => [String(i), curve.title.replace("Error against compute: ", "")]);
+    const curves = computeCurves().map((curve, i) => [String(i), `${curve.datasetLabel}, ${taskName(curve)}`]);
     if (!curves.length) return [];
     chosen.curve = kept(chosen.curve, curves);
     return [choice("Column", curves, chosen.curve, (value) => { chosen.curve = value; draw(); }, "compute-column"),
@@ -129,18 +129,20 @@ async function buildCompute() {
   const groups = Map.groupBy ? Map.groupBy(curve.points, (point) => point.method) : grouped(curve.points);
   const place = (name) => Math.max(0, profile().methods.findIndex((method) => method.name === name || method.name === name.split(" @ ")[0]));
   const known = (point) => point[chosen.axis] > 0 && point.mean !== null;
-  const lines = [...groups].map(([name, points]) => line(place(name), name,
+  const lines = [...groups].map(([name, points]) => line(place(name), points[0].label,
     points.filter(known).map((point) => ({ x: point[chosen.axis], y: point.mean, point }))));
   const all = lines.flatMap((one) => one.data.map((point) => point.x));
   if (!all.length) return { note: "The fits have no such cost in their records." };
-  const levels = curve.references.filter((level) => level.mean !== null).map((level) => line(place(level.method), level.method,
-    [Math.min(...all), Math.max(...all)].map((x) => ({ x, y: Math.max(level.mean, NEGLIGIBLE) })), { pointRadius: 0 }));
+  const levels = curve.references.filter((level) => level.mean !== null).map((level) => line(place(level.method), level.label,
+    Object.values(around(all)).map((x) => ({ x, y: Math.max(level.mean, NEGLIGIBLE) })), { pointRadius: 0 }));
+  const errors = [...lines, ...levels].flatMap((one) => one.data.map((point) => point.y));
   const tip = ({ dataset, raw }) => (raw.point ? `${dataset.label}, budget ${raw.point.budget}: ${number(raw.y)} % [${number(raw.point.low)}, ${number(raw.point.high)}]` : `${dataset.label}: ${number(raw.y)} %`);
   return {
-    config: { type: "line", data: { datasets: [...lines, ...levels] }, options: options(axis(chosen.axis === "flop" ? "FLOP of a fit" : "seconds of a fit", true), axis("relative L2, %", true), tip) },
-    note: curve.notes.join(" "),
+    config: { type: "line", data: { datasets: [...lines, ...levels] }, options: options(
+      axis(chosen.axis === "flop" ? "FLOP of a fit" : "seconds of a fit", true, around(all)), axis("relative L2, %", true, around(errors)), tip) },
+    notes: curve.notes,
     header: ["method", "budget", "error %", "95 % interval", "seconds", "FLOP"],
-    rows: curve.points.map((point) => [point.method, String(point.budget), number(point.mean), `[${number(point.low)}, ${number(point.high)}]`, number(point.seconds), compact(point.flop ?? 0)]),
+    rows: curve.points.map((point) => [point.label, String(point.budget), number(point.mean), `[${number(point.low)}, ${number(point.high)}]`, number(point.seconds), compact(point.flop ?? 0)]),
   };
 }
 
