@@ -1,12 +1,13 @@
 """html: one page that opens from disk, without a network, and holds all that there is to see of the records.
 
     places    the table: entries, marks, every metric        fields    a video as bytes
-    details   what is said of a record                       videos    which of them the page has room for
-    compute   error against compute                          chunks    what is decoded when somebody looks
-    claims    what the paper claims                          profile   all of that for one profile
-    render    one file out of template, style and scripts
+    details   what is said of a record                       video     those of a cell, at every size
+    compute   error against compute                          videos    which of them the page has room for
+    claims    what the paper claims                          chunks    what is decoded when somebody looks
+    profile   all of that for one profile                    render    one file: template, style and scripts
 
-`js/` is the page's own code, a file an idea; `vendor/` are the libraries that it stands on, see `vendor/README.md`.
+`js/` is the page's own code, a file an idea; `vendor/` are the libraries that it stands on: `vendor/update.py` fetches
+them, `vendor/LICENSES.txt` has their terms, which every page carries.
 """
 
 from __future__ import annotations

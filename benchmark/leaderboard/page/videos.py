@@ -7,46 +7,26 @@ much already, videos have fewer points, then fewer frames, and at last only the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from benchmark.leaderboard.page.chunks import Chunk, Chunks, as_json
-from benchmark.leaderboard.page.fields import (
-    Size,
-    any_plane,
-    filtered,
-    plain_levels,
-    planes,
-    seen_planes,
-    signed_levels,
-)
+from benchmark.leaderboard.page.chunks import Chunks, as_json
+from benchmark.leaderboard.page.video import SIZES, Video, read_videos
 from benchmark.records.cell import Cell
-from benchmark.records.predictions import Predictions, PredictionsError, predictions_path, read_predictions
+from benchmark.records.predictions import PredictionsError, predictions_path
 from benchmark.records.record import Record
 
-TRAJECTORIES = 4  # of each cell at most
 NUMBERS = 60  # bytes of the numbers of a video's chunks
-SIZES = (Size(20, 64), Size(20, 32), Size(10, 32), Size(10, 16))
-
-
-@dataclass(frozen=True)
-class Video:
-    """One trajectory of one cell; `parts` are truth, seen and error."""
-
-    meta: Mapping[str, Any]
-    parts: Mapping[str, Chunk]
 
 
 def add_videos(
     records: Sequence[Record], runs: Path | None, chunks: Chunks, room: int
 ) -> tuple[dict[int, list[dict[str, Any]]], dict[int, str]]:
     """By the place of a record: its videos, or why they are not shown."""
-    paths = _paths(records, runs)
-    videos, reasons, count = _fitting(records, paths, room)
+    by_size, reasons = _read(records, _paths(records, runs))
+    videos, count = _fitting(by_size, room)
     shown: dict[int, list[dict[str, Any]]] = {}
     used = 0
     for place, own in videos.items():
@@ -77,23 +57,28 @@ def _paths(records: Sequence[Record], runs: Path | None) -> dict[int, Path]:
     return dict(found.values())
 
 
-def _fitting(
-    records: Sequence[Record], paths: Mapping[int, Path], room: int
-) -> tuple[dict[int, list[Video]], dict[int, str], int]:
-    """Videos, reasons, and how many trajectories of each cell fit; 0: not even one of each at the smallest size."""
-    videos: dict[int, list[Video]] = {}
+def _read(records: Sequence[Record], paths: Mapping[int, Path]) -> tuple[list[dict[int, list[Video]]], dict[int, str]]:
+    """For each size the videos of the places, and why there are none."""
+    by_size: list[dict[int, list[Video]]] = [{} for _ in SIZES]
     reasons: dict[int, str] = {}
-    for size, most in zip(SIZES, (TRAJECTORIES, *[1] * len(SIZES)), strict=False):
-        videos, reasons = {}, {}
-        for place, path in paths.items():
-            try:
-                videos[place] = _read(path, records[place].key, size, most)
-            except PredictionsError as error:
-                reasons[place] = str(error)
-        for count in range(most, 0, -1):
+    for place, path in paths.items():
+        try:
+            found = read_videos(path, records[place].key)
+        except PredictionsError as error:
+            reasons[place] = str(error)
+            continue
+        for videos, own in zip(by_size, found, strict=True):
+            videos[place] = own
+    return by_size, reasons
+
+
+def _fitting(by_size: Sequence[Mapping[int, list[Video]]], room: int) -> tuple[Mapping[int, list[Video]], int]:
+    """The largest videos of which the room has one of each, and how many of each; 0: it has not even the smallest."""
+    for videos in by_size:
+        for count in range(max(map(len, videos.values()), default=1), 0, -1):
             if _size(video for own in videos.values() for video in own[:count]) <= room:
-                return videos, reasons, count
-    return videos, reasons, 0
+                return videos, count
+    return by_size[-1], 0
 
 
 def _size(videos: Iterable[Video]) -> int:
@@ -108,57 +93,3 @@ def _size(videos: Iterable[Video]) -> int:
 
 def _stored(video: Video, chunks: Chunks) -> dict[str, Any]:
     return {**video.meta, **{name: chunks.add(chunk) for name, chunk in video.parts.items()}}
-
-
-def _read(path: Path, key: str, size: Size, most: int) -> list[Video]:
-    found = read_predictions(path, fields=("truth", "prediction"))
-    if found.key != key:
-        raise PredictionsError(f"{path.name} is of another run than the record; run the cell again with --overwrite")
-    return list(_videos(found, size, most))
-
-
-def _videos(found: Predictions, size: Size, most: int) -> Iterator[Video]:
-    picked = size.picked(len(found.times))
-    about = {
-        "frames": [found.numbers[frame] for frame in picked],
-        "times": [round(found.times[frame], 6) for frame in picked],
-        "names": found.frame_names and list(found.frame_names),
-        "channels": list(found.channels),
-        "answered": [frame in found.scored for frame in picked],
-        "points": found.mask.shape[2:4],
-        "step": found.thinned.step if found.thinned else 1,
-    }
-    for i in range(min(len(found), most)):
-        yield _video(found, i, size, about)
-
-
-def _video(found: Predictions, i: int, size: Size, about: Mapping[str, Any]) -> Video:
-    """All planes are (C, t, h, w). A steady problem's frames are other fields, so that each has its own scale."""
-    axes = (2, 3) if found.frame_names else (1, 2, 3)
-    step = about["step"]
-    truth, mask = planes(found.truth[i], size), any_plane(found.mask[i], size, step)
-    error = planes(found.prediction[i] - found.truth[i], size)
-    error[:, [not answered for answered in about["answered"]]] = 0
-    low, high, scale = truth.min(axes, keepdims=True), truth.max(axes, keepdims=True), np.abs(error).max(axes)
-    readings = plain_levels(seen_planes(found.values[i], found.mask[i], size, step), low, high)[mask]
-    return Video(
-        {
-            **about,
-            "trajectory": i // found.masks,
-            "mask": i % found.masks,
-            "shape": truth.shape,
-            "low": _short(low),
-            "high": _short(high),
-            "scale": _short(scale),
-        },
-        {
-            "truth": Chunk.of(filtered(plain_levels(truth, low, high))),
-            "seen": Chunk.of(np.packbits(mask).tobytes() + readings.tobytes()),
-            "error": Chunk.of(filtered(signed_levels(error, scale.reshape(low.shape)))),
-        },
-    )
-
-
-def _short(bounds: np.ndarray) -> list[list[float]]:
-    """Of each channel, for all its frames or for each."""
-    return [[float(f"{value:.6g}") for value in row] for row in bounds.reshape(len(bounds), -1).tolist()]

@@ -3,10 +3,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmark.leaderboard.page import videos
+from benchmark.leaderboard.page import video, videos
 from benchmark.leaderboard.page.chunks import Chunks, as_json
+from benchmark.leaderboard.page.fields import Size
 from benchmark.leaderboard.page.videos import add_videos
-from benchmark.records.predictions import predictions_path, write_predictions
+from benchmark.records.predictions import predictions_path, read_predictions, write_predictions
 from benchmark.records.thin import thinned
 from tests.benchmark.leaderboard.page.reading import chunk_of, unfiltered
 from tests.benchmark.leaderboard.synthetic import done
@@ -30,11 +31,11 @@ def page_of(chunks):
 def test_a_video_comes_back(tmp_path):
     chunks, exact = Chunks(), some()
     shown, reasons = add_videos([stored(tmp_path)], tmp_path, chunks, ROOM)
-    assert not reasons and [video["trajectory"] for video in shown[0]] == [0, 1]
-    video, page = shown[0][1], page_of(chunks)
-    low, high, scale = (np.array(video[name]).reshape(2, 1, 1, 1) for name in ("low", "high", "scale"))
-    truth = low + unfiltered(chunk_of(page, video["truth"]), video["shape"]) * (high - low) / 255
-    error = (unfiltered(chunk_of(page, video["error"]), video["shape"]).astype(int) - 128) * scale / 127
+    assert not reasons and [one["trajectory"] for one in shown[0]] == [0, 1]
+    one, page = shown[0][1], page_of(chunks)
+    low, high, scale = (np.array(one[name]).reshape(2, 1, 1, 1) for name in ("low", "high", "scale"))
+    truth = low + unfiltered(chunk_of(page, one["truth"]), one["shape"]) * (high - low) / 255
+    error = (unfiltered(chunk_of(page, one["error"]), one["shape"]).astype(int) - 128) * scale / 127
     assert (np.abs(truth - np.moveaxis(exact.truth[1], -1, 0)) <= 0.51 * (high - low) / 255).all()
     wanted = np.moveaxis(exact.prediction[1] - exact.truth[1], -1, 0)
     assert (np.abs(error - wanted) <= 0.51 * scale / 127 + 1e-4 * np.abs(wanted)).all()
@@ -81,7 +82,7 @@ def test_the_fields_of_a_steady_problem_have_scales_of_their_own(tmp_path):
 
 
 def test_a_smaller_room_has_fewer_trajectories_then_smaller_videos_then_fewer_cells(tmp_path, monkeypatch):
-    monkeypatch.setattr(videos, "SIZES", (videos.Size(20, 64), videos.Size(2, 2)))
+    small_sizes(monkeypatch)
     records = [stored(tmp_path), stored(tmp_path, "shu", prediction=some().truth ** 2)]
 
     def shape(room):
@@ -90,11 +91,12 @@ def test_a_smaller_room_has_fewer_trajectories_then_smaller_videos_then_fewer_ce
         assert chunks.size + len(as_json(list(shown.values()))) <= room  # what is said of a video counts too
         return [(len(own), own[0]["shape"][1:]) for own in shown.values()], reasons
 
-    size = {count: videos._size(v for own in _all(records, tmp_path) for v in own[:count]) for count in (1, 2)}
+    large, small = videos._read(records, videos._paths(records, tmp_path))[0]
+    size = {count: videos._size(v for own in large.values() for v in own[:count]) for count in (1, 2)}
     assert shape(size[2])[0] == [(2, (3, 8, 6))] * 2
     assert shape(size[1])[0] == [(1, (3, 8, 6))] * 2
     assert shape(size[1] - 1)[0] == [(1, (2, 2, 1))] * 2
-    found, reasons = shape(videos._size(_all(records, tmp_path, videos.SIZES[1])[0][:1]))
+    found, reasons = shape(videos._size(small[0]))
     assert len(found) == 1 and "too large" in reasons[1]
 
 
@@ -104,22 +106,30 @@ def test_a_video_that_was_kept_in_part_says_so(tmp_path):
     cell = replace(CELL, method="kriging")
     write_predictions(predictions_path(tmp_path, cell), replace(p, cell=cell))
     chunks = Chunks()
-    for size in (videos.Size(20, 64), videos.Size(20, 32)):
-        (video, *_) = videos._read(predictions_path(tmp_path, cell), "key", size, 4)
-        _, t, h, w = video.meta["shape"]
-        mask = np.unpackbits(np.frombuffer(chunk_bytes(video, chunks), np.uint8), count=t * h * w).astype(bool)
+    for first, *_ in video.read_videos(predictions_path(tmp_path, cell), "key")[:2]:
+        _, t, h, w = first.meta["shape"]
+        mask = np.unpackbits(np.frombuffer(chunk_bytes(first, chunks), np.uint8), count=t * h * w).astype(bool)
         step = 200 // h
         blocks = p.mask[0, ..., 0][:, : h * step, : w * step].reshape(t, h, step, w, step).any((2, 4))
         assert (mask == blocks.ravel()).all()
         assert (
-            video.meta["frames"] == list(p.numbers) and video.meta["points"] == (200, 200) and video.meta["step"] == 4
+            first.meta["frames"] == list(p.numbers) and first.meta["points"] == (200, 200) and first.meta["step"] == 4
         )
 
 
-def chunk_bytes(video, chunks):
-    place = chunks.add(video.parts["seen"])
+def chunk_bytes(of, chunks):
+    place = chunks.add(of.parts["seen"])
     return chunk_of(page_of(chunks), place)
 
 
-def _all(records, runs, size=videos.SIZES[0]):
-    return [videos._read(path, "key", size, 4) for path in videos._paths(records, runs).values()]
+def small_sizes(monkeypatch):
+    for module in (video, videos):
+        monkeypatch.setattr(module, "SIZES", (Size(20, 64), Size(2, 2)))
+
+
+@pytest.mark.parametrize("room", [ROOM, 0])
+def test_a_file_is_read_once(tmp_path, monkeypatch, room):
+    read = []
+    monkeypatch.setattr(video, "read_predictions", lambda path, **more: read.append(path) or read_predictions(path))
+    add_videos([stored(tmp_path), stored(tmp_path, "shu")], tmp_path, Chunks(), room)
+    assert [path.parent.name for path in read] == ["fno-s0", "shu-s0"]
