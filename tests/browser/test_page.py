@@ -229,6 +229,9 @@ def test_the_other_parts_have_their_tables(visit, path):
     until(lambda: set(page.locator("#claim-list .verdict").all_inner_texts()) <= {"contradicted"})
     page.locator("#tab-about").click()
     assert page.get_by_text("What the marks mean").is_visible()
+    page.get_by_text("Libraries on this page").click()
+    for library in ("tabulator-tables", "chart.js", "@kurkle/color", "Permission is hereby granted"):
+        assert library in page.locator("#view-about pre").inner_text()
 
 
 def test_light_and_dark(visit, path):

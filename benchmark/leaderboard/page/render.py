@@ -31,6 +31,7 @@ def render_page(title: str, data: dict[str, Any], chunks: Chunks) -> str:
         title=title,
         policy=_policy(scripts, style),
         style=style,
+        licences=_read("vendor/LICENSES.txt"),
         vendors=scripts[:-1],
         script=scripts[-1],
         data=as_json(data).replace("<", "\\u003c"),

@@ -9,7 +9,8 @@ function aboutView() {
   const list = (title, texts) => (texts.length ? [h("h2", {}, title), h("ul", {}, texts.map((text) => h("li", {}, text)))] : []);
   const draw = () => view.replaceChildren(...list("Before any number is read", profile().heading), ...list("What the marks mean", profile().legend),
     ...list("Records that could not be read", profile().problems),
-    h("h2", {}, "Keys"), h("p", {}, "Arrow keys move in the table, Enter opens a cell, Escape closes it. / goes to the search, 1 to 6 to the parts of the page."));
+    h("h2", {}, "Keys"), h("p", {}, "Arrow keys move in the table, Enter opens a cell, Escape closes it. / goes to the search, 1 to 6 to the parts of the page."),
+    h("details", {}, h("summary", {}, "Libraries on this page, and their licences"), h("pre", {}, document.getElementById("licences").textContent)));
   watchers.push((changed) => state.view === "about" && draw());
   return view;
 }

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmark.leaderboard import page as package
 from benchmark.leaderboard import read_leaderboard, render, write_leaderboard
 from benchmark.leaderboard.page.compute import line_of
 from benchmark.leaderboard.page.render import SCRIPTS
@@ -135,9 +136,15 @@ def test_libraries_are_what_they_are_said_to_be():
     assert found == digests
     licences = (folder / "LICENSES.txt").read_text()
     assert all(f"{name} {one['version']}" in licences for name, one in versions.items())
-    assert licences.count("Permission is hereby granted") == len(versions)
+    assert licences.count("Permission is hereby granted") == len(versions) and "<" not in licences
 
 
 def test_every_script_of_the_page_is_part_of_it():
     names = {path.stem for path in Path(str(files("benchmark.leaderboard.page").joinpath("js"))).glob("*.js")}
     assert names == set(SCRIPTS) and len(names) == len(SCRIPTS)
+
+
+def test_files_that_the_package_speaks_of_are_there():
+    folder = files("benchmark.leaderboard.page")
+    named = re.findall(r"`([\w/.]+)`", package.__doc__ or "")
+    assert len(named) > 3 and all((folder / name).exists() for name in named)
