@@ -1,6 +1,7 @@
 """The page as a reader has it, opened from disk. `visit` also holds that nothing fails and nothing is fetched."""
 
 import re
+import shutil
 import time
 
 import pytest
@@ -143,6 +144,44 @@ def test_the_pixels_are_the_field(visit, path):
     up, down = page.evaluate(pixel, ["truth", 4, 0]), page.evaluate(pixel, ["truth", 12, 0])
     assert up[0] > 2 * up[2] and down[2] > 2 * down[0]
     assert page.evaluate(pixel, ["observed", 4, 0]) == up and page.evaluate(pixel, ["observed", 5, 0])[3] == 0
+
+
+DARKEST = """() => {
+  const canvas = document.querySelector("canvas.error"), { width, height } = canvas;
+  const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
+  return Math.min(...Array.from({ length: width * height }, (_, i) => data[4 * i] + data[4 * i + 1] + data[4 * i + 2]));
+}"""
+
+
+def error_map(visit, path, method):
+    """The darkest pixel of the errors, which are the largest, and the limits of their scale."""
+    page = visit(path, fragment=f"cell={method}%7Ccont_1%7Ckolmogorov")
+    open_cell(page)
+    return page, page.evaluate(DARKEST), limits_of(page)
+
+
+def limits_of(page):
+    texts = page.locator(".panel", has=page.locator("canvas.error")).locator(".limits span").all_inner_texts()
+    return [float(text.strip("≤≥ ")) for text in texts]
+
+
+def test_small_errors_show_and_all_methods_share_their_scale(visit, tmp_path):
+    fill(tmp_path / "results", tmp_path / "runs")
+    for method in ("mean", "kriging", "shu"):
+        shutil.rmtree(tmp_path / f"runs/smoke/kolmogorov/{method}-s0")
+    write_leaderboard(tmp_path / "results", "smoke", ["html"], tmp_path, runs=tmp_path / "runs")
+    page, dark, limits = error_map(visit, tmp_path / "leaderboard.html", "fno")  # off by 0.08 of a range of 2
+    assert dark < 100 and limits[0] == 0 and 0.06 < limits[1] < 0.09
+    assert error_map(visit, tmp_path / "leaderboard.html", "videopde")[2] == limits
+    assert "99.5th percentile" in page.locator(".player .hint").inner_text()
+
+
+def test_an_error_that_is_small_beside_those_of_others_shows_on_a_logarithmic_scale(visit, path):
+    page, dark, limits = error_map(visit, path, "videopde")
+    assert dark > 500 and limits[1] > 0.5
+    page.locator("#error-scale").select_option("logarithmic")
+    until(lambda: page.evaluate(DARKEST) < 350)
+    assert 1e-4 < limits_of(page)[0] < 1e-3 and limits_of(page)[1] == limits[1]
 
 
 def test_without_predictions_the_page_says_how_to_get_them(visit, tmp_path):

@@ -4,7 +4,8 @@
     details   what is said of a record                       video     those of a cell, at every size
     compute   error against compute                          videos    which of them the page has room for
     claims    what the paper claims                          chunks    what is decoded when somebody looks
-    profile   all of that for one profile                    render    one file: template, style and scripts
+    profile   all of that for one profile                    error_scale   on which errors are shown
+    render    one file: template, style and scripts
 
 `js/` is the page's own code, a file an idea; `vendor/` are the libraries that it stands on: `vendor/update.py` fetches
 them, `vendor/LICENSES.txt` has their terms, which every page carries.

@@ -7,13 +7,17 @@ much already, videos have fewer points, then fewer frames, and at last only the 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmark.leaderboard.page.chunks import Chunks, as_json
-from benchmark.leaderboard.page.video import SIZES, Video, read_videos
+from benchmark.leaderboard.page.error_scale import error_scale
+from benchmark.leaderboard.page.video import SIZES, Encoded, Video, read_videos, short_bounds
 from benchmark.records.cell import Cell
 from benchmark.records.predictions import PredictionsError, predictions_path
 from benchmark.records.record import Record
@@ -61,15 +65,39 @@ def _read(records: Sequence[Record], paths: Mapping[int, Path]) -> tuple[list[di
     """For each size the videos of the places, and why there are none."""
     by_size: list[dict[int, list[Video]]] = [{} for _ in SIZES]
     reasons: dict[int, str] = {}
-    for place, path in paths.items():
-        try:
-            found = read_videos(path, records[place].key)
-        except PredictionsError as error:
-            reasons[place] = str(error)
-            continue
-        for videos, own in zip(by_size, found, strict=True):
-            videos[place] = own
-    return by_size, reasons
+    for places in _columns(records, paths):
+        found: dict[int, list[Encoded]] = {}
+        for place in places:
+            try:
+                found[place] = read_videos(paths[place], records[place].key)
+            except PredictionsError as error:
+                reasons[place] = str(error)
+        for k, videos in enumerate(by_size):
+            videos |= _on_one_scale({place: own[k] for place, own in found.items()})
+    return [{place: videos[place] for place in paths if place in videos} for videos in by_size], reasons
+
+
+def _columns(records: Sequence[Record], paths: Mapping[int, Path]) -> list[list[int]]:
+    """Places of one task and dataset together: only their errors must be there at once."""
+    found: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for place in paths:
+        found[records[place].cell.task, records[place].cell.dataset].append(place)
+    return list(found.values())
+
+
+def _on_one_scale(found: Mapping[int, Encoded]) -> dict[int, list[Video]]:
+    """With the limits that the errors of these cells share, where they have the same fields."""
+    alike: dict[tuple[int, ...], list[Encoded]] = defaultdict(list)
+    for one in found.values():
+        alike[one.rounding.shape].append(one)
+    limits: dict[tuple[int, ...], dict[str, Any]] = {}
+    for shape, own in alike.items():
+        least, end = error_scale([one.errors for one in own], np.max([one.rounding for one in own], axis=0))
+        limits[shape] = {"least": short_bounds(least), "end": short_bounds(end)}
+    return {
+        place: [replace(video, meta={**video.meta, **limits[one.rounding.shape]}) for video in one.videos]
+        for place, one in found.items()
+    }
 
 
 def _fitting(by_size: Sequence[Mapping[int, list[Video]]], room: int) -> tuple[Mapping[int, list[Video]], int]:

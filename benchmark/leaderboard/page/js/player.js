@@ -5,7 +5,7 @@ const SECONDS = 0.35; // that a frame stays
 
 /** `show(trajectory)` turns to another trajectory that the page has. */
 function player(videos) {
-  const view = { at: 0, channel: 0, frame: 0, video: null, timer: 0 };
+  const view = { at: 0, channel: 0, frame: 0, video: null, timer: 0, logarithmic: false };
   const panels = Object.fromEntries(Object.entries(PANELS).map(([name, title]) => [name, panel(name, title)]));
   const slider = h("input", { type: "range", id: "frame", min: "0", step: "1", value: "0", "aria-label": "Frame", oninput: () => goTo(Number(slider.value)) });
   const label = h("output", { for: "frame", id: "frame-label" });
@@ -20,7 +20,7 @@ function player(videos) {
     view.frame = frame;
     slider.value = String(frame);
     label.textContent = meta.names ? `field ${meta.names[frame]}` : `t = ${number(meta.times[frame])}, frame ${meta.frames[frame] + 1} of ${meta.frames.at(-1) + 1}`;
-    for (const [name, one] of Object.entries(panels)) one.show(view.video, view.channel, frame);
+    for (const [name, one] of Object.entries(panels)) one.show(view, frame);
   }
 
   function start() {
@@ -54,7 +54,9 @@ function player(videos) {
     pick.replaceChildren(
       choice("Test trajectory", names, String(view.at), (at) => turnTo(Number(at)), "trajectory"),
       channels.length > 1 ? choice("Channel", channels.map((name, i) => [String(i), name]), String(view.channel),
-        (channel) => { view.channel = Number(channel); goTo(view.frame); }, "channel") : "");
+        (channel) => { view.channel = Number(channel); goTo(view.frame); }, "channel") : "",
+      choice("Scale of errors", [["", "linear"], ["yes", "logarithmic"]], view.logarithmic ? "yes" : "",
+        (value) => { view.logarithmic = Boolean(value); goTo(view.frame); }, "error-scale"));
   }
 
   const ready = turnTo(0);
@@ -67,12 +69,12 @@ function panel(name, title) {
   const low = h("span", {}), high = h("span", {}), empty = h("span", { class: "empty", hidden: true }, "not predicted");
   const element = h("figure", { class: "panel" }, h("figcaption", {}, title), h("div", { class: "picture" }, canvas, empty),
     bar, h("div", { class: "limits" }, low, high));
-  const show = (video, channel, frame) => {
-    const scale = scaleOf(video.meta, channel, frame, name);
-    paint(canvas, video, name, channel, frame);
+  const show = ({ video, channel, logarithmic }, frame) => {
+    const scale = scaleOf(video.meta, channel, frame, name, logarithmic);
+    paint(canvas, video, name, channel, frame, scale);
     paintBar(bar, scale.map);
     empty.hidden = video.meta.answered[frame] || name === "truth" || name === "observed";
-    low.textContent = number(scale.low);
+    low.textContent = `${scale.logarithmic ? "≤ " : ""}${number(scale.low)}`;
     high.textContent = `${scale.clips ? "≥ " : ""}${number(scale.high)}`;
   };
   return { element, show };
@@ -81,7 +83,8 @@ function panel(name, title) {
 function kept8bit(meta) {
   const [, frames, height, width] = meta.shape, [h0, w0] = meta.points;
   const parts = ["Rounded to 8 bits for this page; scores are of the full fields.",
-    "The scale of errors ends at half the truth's range, for every method."];
+    "Errors of all methods at this task and dataset are on one scale, which ends at the 99.5th percentile of them all; "
+      + "the logarithmic one begins at a hundredth of that percentile of the best method."];
   if (meta.step > 1) parts.push(`Every ${meta.step}th point of a row and of a column was kept by the run.`);
   if (h0 > height * meta.step || w0 > width * meta.step) parts.push(`Means over blocks: ${height} x ${width} of ${h0} x ${w0} points.`);
   if (!meta.names && frames < meta.frames.at(-1) + 1) parts.push(`${frames} of ${meta.frames.at(-1) + 1} frames.`);

@@ -23,7 +23,7 @@ async function readVideo(meta) {
 /** The bounds of a channel, or of a channel at a frame where each frame is a field of its own. */
 function groupOf(meta, channel, frame) {
   const at = (bounds) => bounds[channel][bounds[channel].length === 1 ? 0 : frame];
-  return { low: at(meta.low), high: at(meta.high), scale: at(meta.scale) };
+  return { low: at(meta.low), high: at(meta.high), scale: at(meta.scale), least: at(meta.least), end: at(meta.end) };
 }
 
 /** The inverse of differences to the left and to the upper neighbour: sums down, then to the right, modulo 256. */
@@ -36,21 +36,21 @@ function unfilter(levels, [, , height, width]) {
 
 const ONE_SIGN = 0.05; // of the range: a field that leaves zero less than this on one side has one sign
 
-/** The map and the limits of a panel at a frame: truth, observation and prediction share theirs; errors end at half the
- *  truth's range, so that those of two methods can be compared by eye. */
-function scaleOf(meta, channel, frame, panel) {
-  const { low, high, scale } = groupOf(meta, channel, frame);
-  const range = high - low, end = range / 2 || scale;
-  if (panel === "error") return { map: "error", low: 0, high: end, clips: scale > end };
+/** The map and the limits of a panel at a frame: truth, observation and prediction share theirs; all methods of a cell's
+ *  task and dataset share those of errors (error_scale.py), so that two of them can be compared by eye. */
+function scaleOf(meta, channel, frame, panel, logarithmic) {
+  const { low, high, scale, least, end } = groupOf(meta, channel, frame);
+  const range = high - low;
+  if (panel === "error") return { map: "error", low: logarithmic ? least : 0, high: end, clips: scale > end, logarithmic };
   if (low >= -ONE_SIGN * range || high <= ONE_SIGN * range) return { map: "positive", low, high };
   const most = Math.max(-low, high);
   return { map: "signed", low: -most, high: most };
 }
 
 /** One frame of a panel, a pixel a point; what was not seen is left clear. */
-function paint(canvas, video, panel, channel, frame) {
+function paint(canvas, video, panel, channel, frame, { map, low, high, logarithmic }) {
   const [, frames, height, width] = video.meta.shape, start = (channel * frames + frame) * height * width;
-  const { map, low, high } = scaleOf(video.meta, channel, frame, panel), table = colours(map);
+  const table = colours(map), part = logarithmic ? (value) => Math.log(value / low) / Math.log(high / low) : (value) => (value - low) / (high - low);
   canvas.width = width;
   canvas.height = height;
   const context = canvas.getContext("2d", { willReadFrequently: true }), image = context.createImageData(width, height);
@@ -58,7 +58,7 @@ function paint(canvas, video, panel, channel, frame) {
   for (let i = 0; i < height * width; i++) {
     const value = panel === "error" ? Math.abs(video.error[start + i]) : video[panel][start + i];
     if (Number.isNaN(value) || !answered) continue;
-    const level = high > low ? Math.round(Math.min(1, Math.max(0, (value - low) / (high - low))) * 255) : 0;
+    const level = high > low ? Math.round(Math.min(1, Math.max(0, part(value))) * 255) : 0;
     for (let k = 0; k < 3; k++) image.data[4 * i + k] = table[3 * level + k];
     image.data[4 * i + 3] = 255;
   }

@@ -17,9 +17,9 @@ from tests.benchmark.records.test_thin import ERRORS, large
 ROOM = 10**7
 
 
-def stored(tmp_path, method="fno", key="key", **changes):
+def stored(tmp_path, method="fno", key="key", task=CELL.task, **changes):
     """A record, and its predictions under `key`."""
-    cell = replace(CELL, method=method)
+    cell = replace(CELL, method=method, task=task)
     write_predictions(predictions_path(tmp_path, cell), some(cell=cell, key="key", **changes))
     return replace(done(cell, [1.0, 2.0]), key=key)
 
@@ -79,6 +79,17 @@ def test_the_fields_of_a_steady_problem_have_scales_of_their_own(tmp_path):
     shown, _ = add_videos([stored(tmp_path, frame_names=("a", "b", "c"))], tmp_path, Chunks(), ROOM)
     assert np.array(shown[0][0]["high"]).shape == (2, 3)
     assert shown[0][0]["high"][1][2] == pytest.approx(exact.truth[0, 2, ..., 1].max(), rel=1e-4)
+
+
+def test_all_methods_of_a_column_share_the_scale_of_errors(tmp_path):
+    """Also one that does not predict every frame; an error in a frame that it does not predict counts for nothing."""
+    off = {"fno": np.float32(0.01), "shu": np.array([0.5, 0.5, 1e3]).reshape(3, 1, 1, 1), "eci": np.float32(9)}
+    more = {"shu": {"frames": (0, 1)}, "eci": {"task": "cont_3"}}
+    records = [stored(tmp_path, m, prediction=some().truth + one, **more.get(m, {})) for m, one in off.items()]
+    shown, _ = add_videos(records, tmp_path, Chunks(), ROOM)
+    limits = [(shown[place][0]["least"][0][0], shown[place][0]["end"][0][0]) for place in range(3)]
+    assert limits[0] == limits[1] == pytest.approx((0.0001, 0.5), rel=0.02)
+    assert limits[2] == pytest.approx((0.09, 9.0), rel=0.02)  # of another task: its own
 
 
 def test_a_smaller_room_has_fewer_trajectories_then_smaller_videos_then_fewer_cells(tmp_path, monkeypatch):
