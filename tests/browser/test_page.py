@@ -146,6 +146,20 @@ def test_the_pixels_are_the_field(visit, path):
     assert page.evaluate(pixel, ["observed", 4, 0]) == up and page.evaluate(pixel, ["observed", 5, 0])[3] == 0
 
 
+@pytest.mark.parametrize(("dark", "text"), [(False, [29, 35, 48]), (True, [230, 233, 239])])
+def test_sensors_have_an_outline(visit, path, dark, text):
+    """In the colour of text, whatever they read; inside it is their reading, outside nothing."""
+    page = visit(path, fragment=CELL, dark=dark)
+    open_cell(page)
+    pixels = """(places) => {
+      const canvas = document.querySelector("canvas.edges"), step = canvas.width / 16;
+      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      return places.map(([x, y]) => [...data.slice(4 * step * (y * canvas.width + x)).slice(0, 4)]);
+    }"""
+    edge, elsewhere = [[4, 4.5], [5, 4.5], [4.5, 4], [4.5, 5]], [[4.5, 4.5], [5.5, 4.5], [4, 5.5], [10, 10]]
+    assert page.evaluate(pixels, edge + elsewhere) == [[*text, 255]] * 4 + [[0, 0, 0, 0]] * 4
+
+
 DARKEST = """() => {
   const canvas = document.querySelector("canvas.error"), { width, height } = canvas;
   const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);

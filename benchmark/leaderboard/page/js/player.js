@@ -67,11 +67,13 @@ function player(videos) {
 function panel(name, title) {
   const canvas = h("canvas", { role: "img", "aria-label": title, class: name }), bar = h("canvas", { class: "bar", "aria-hidden": "true" });
   const low = h("span", {}), high = h("span", {}), empty = h("span", { class: "empty", hidden: true }, "not predicted");
-  const element = h("figure", { class: "panel" }, h("figcaption", {}, title), h("div", { class: "picture" }, canvas, empty),
+  const edges = name === "observed" ? h("canvas", { class: "edges", "aria-hidden": "true" }) : null;
+  const element = h("figure", { class: "panel" }, h("figcaption", {}, title), h("div", { class: "picture" }, canvas, edges, empty),
     bar, h("div", { class: "limits" }, low, high));
   const show = ({ video, channel, logarithmic }, frame) => {
     const scale = scaleOf(video.meta, channel, frame, name, logarithmic);
     paint(canvas, video, name, channel, frame, scale);
+    if (edges) outline(edges, video, channel, frame);
     paintBar(bar, scale.map);
     empty.hidden = video.meta.answered[frame] || name === "truth" || name === "observed";
     low.textContent = `${scale.logarithmic ? "≤ " : ""}${number(scale.low)}`;

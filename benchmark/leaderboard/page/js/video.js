@@ -65,6 +65,33 @@ function paint(canvas, video, panel, channel, frame, { map, low, high, logarithm
   context.putImageData(image, 0, 0);
 }
 
+const SHARPEST = 480; // pixels along a side of what is drawn between points
+
+/** A line around what is seen of a frame: a reading near zero has about the colour of what is left clear. */
+function outline(canvas, video, channel, frame) {
+  const [, frames, height, width] = video.meta.shape, start = (channel * frames + frame) * height * width;
+  const step = Math.ceil(SHARPEST / Math.max(height, width)), context = canvas.getContext("2d");
+  const isSeen = (y, x) => y >= 0 && x >= 0 && y < height && x < width && !Number.isNaN(video.observed[start + y * width + x]);
+  canvas.width = step * width;
+  canvas.height = step * height;
+  if (!video.observed.subarray(start, start + height * width).some(Number.isNaN)) return;
+  context.beginPath();
+  for (let i = 0; i < height * width; i++) {
+    const y = Math.floor(i / width), x = i % width;
+    if (!isSeen(y, x)) continue;
+    for (const [dy, dx] of [[-1, 0], [1, 0], [0, -1], [0, 1]]) {
+      if (isSeen(y + dy, x + dx)) continue;
+      const top = y + (dy > 0), left = x + (dx > 0);
+      context.moveTo(step * left, step * top);
+      context.lineTo(step * (left + (dx === 0)), step * (top + (dy === 0)));
+    }
+  }
+  context.strokeStyle = colour("text");
+  context.lineWidth = (1.3 * step * width) / 240; // a little more than one pixel of a page as wide as most
+  context.lineCap = "square";
+  context.stroke();
+}
+
 /** The colours of a map from left to right. */
 function paintBar(canvas, map) {
   const table = colours(map), context = canvas.getContext("2d"), image = context.createImageData(256, 1);
