@@ -3,11 +3,14 @@
 import re
 import shutil
 import time
+from dataclasses import replace
 
 import pytest
 
 from benchmark.leaderboard import write_leaderboard
-from tests.browser.store import HOSTILE, fill
+from benchmark.records.predictions import predictions_path, write_predictions
+from tests.benchmark.leaderboard.synthetic import Store
+from tests.browser.store import HOSTILE, fill, predictions
 
 pytestmark = pytest.mark.browser
 CELL = "cell=fno%7Ccont_1%7Ckolmogorov"
@@ -285,6 +288,27 @@ def test_the_other_parts_have_their_tables(visit, path):
     page.get_by_text("Libraries on this page").click()
     for library in ("tabulator-tables", "chart.js", "@kurkle/color", "Permission is hereby granted"):
         assert library in page.locator("#view-about pre").inner_text()
+
+
+def test_a_record_of_the_list_opens_with_its_own_seed(visit, tmp_path):
+    store = Store(tmp_path / "results")
+    for seed, error in ((0, 1.0), (3, 7.0)):
+        store.done("fno", [error, 2 * error], seed=seed)
+        cell = store.cell("fno", "cont_1", "navier_stokes", seed)
+        write_predictions(predictions_path(tmp_path / "runs", cell), replace(predictions(cell), key=""))
+    write_leaderboard(tmp_path / "results", "smoke", ["html"], tmp_path, runs=tmp_path / "runs")
+    page = visit(tmp_path / "leaderboard.html", fragment="view=records")
+    rows = page.locator("#list-records .tabulator-row")
+    rows.filter(has=page.locator("[tabulator-field=seed]", has_text="3")).locator(".link").click()
+    open_cell(page)
+    assert page.locator("#seed").input_value() == "3" and "%7C3" in page.url
+    assert "--seed 3" in page.locator("#command").inner_text() and "14.0 %" in page.locator(".worst").inner_text()
+    assert "the page has those of seed 0" in page.locator("#no-video").inner_text()
+    page.locator("#seed").select_option("0")
+    until(lambda: "2.00 %" in page.locator(".worst").inner_text() and page.locator(".player").count())
+    page = visit(tmp_path / "leaderboard.html", fragment="cell=fno%7Ccont_1%7Cnavier_stokes%7C3")
+    open_cell(page)
+    assert page.locator("#seed").input_value() == "3"
 
 
 def test_light_and_dark(visit, path):

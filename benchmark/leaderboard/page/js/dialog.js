@@ -18,24 +18,26 @@ function clearCharts() {
 
 const painted = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
 
-/** The column and the method that the address names. */
+/** The column, the method and the seed that the address names; a place of the table is named without a seed. */
 function namedCell() {
-  const [name, task, dataset] = state.cell.split("|");
+  const [name, task, dataset, seed] = state.cell.split("|");
   const j = profile().methods.findIndex((method) => method.name === name);
   const i = profile().columns.findIndex((column) => column.task === task && column.dataset === dataset);
-  return i < 0 || j < 0 ? null : { i, j, column: profile().columns[i], method: profile().methods[j] };
+  if (i < 0 || j < 0) return null;
+  const column = profile().columns[i], entry = column.entries[j], places = entry.records ?? [];
+  const at = Math.max(0, places.findIndex((place) => String(profile().records[place].seed) === seed));
+  return { column, method: profile().methods[j], entry, places, place: places[at] };
 }
 
-async function openCell(seed = 0) {
+async function openCell() {
   const cell = namedCell(), dialog = document.getElementById("cell");
   if (!cell) return update({ cell: "" });
   if (!dialog.open) opened.from = document.activeElement;
-  const entry = cell.column.entries[cell.j], places = entry.records ?? [];
-  const at = profile().details[places[seed]];
+  const at = profile().details[cell.place];
   const record = at ? (await readJson(at[0]))[at[1]] : null;
   clearCharts();
-  const parts = record ? recordParts(record, places[seed]) : [];
-  dialog.replaceChildren(cellHead(cell, entry, places, seed), h("div", { class: "body" },
+  const parts = record ? recordParts(record, cell) : [];
+  dialog.replaceChildren(cellHead(cell), h("div", { class: "body" },
     record ? parts.map((part) => part.element) : missingPart(cell)));
   if (!dialog.open) dialog.showModal();
   dialog.scrollTop = 0;
@@ -46,16 +48,17 @@ async function openCell(seed = 0) {
   dialog.dataset.ready = state.cell;
 }
 
-function cellHead({ column, method }, entry, places, seed) {
+function cellHead({ column, method, entry, places, place: chosen }) {
   const place = ownPlace(entry, profile().metrics[profile().metric] ?? { unit: "%", goal: "low" });
-  const seeds = places.map((number, k) => [String(k), String(profile().records[number].seed)]);
+  const seedOf = (number) => String(profile().records[number].seed), seeds = places.map((number) => [seedOf(number), seedOf(number)]);
   const value = place.value === null ? place.state : `${place.text}${place.interval ? " %" : ""}`;
+  const turnTo = (seed) => update({ cell: [method.name, column.task, column.dataset, seed].join("|") });
   return h("header", {},
     h("button", { type: "button", class: "close", id: "close", "aria-label": "Close", onclick: () => document.getElementById("cell").close() }, "×"),
     h("h2", { id: "cell-title" }, method.label, h("span", {}, ` on ${column.datasetLabel}, ${taskName(column)}`)),
     h("p", { class: "headline" }, h("span", { class: `value ${place.emphasis}` }, value), " ", h("span", { class: "interval" }, place.interval, " ", place.spread)),
     h("ul", { class: "told" }, told(place).map((text) => h("li", {}, text))),
-    seeds.length > 1 ? choice("Seed", seeds, String(seed), (k) => openCell(Number(k)), "seed") : "");
+    seeds.length > 1 ? choice("Record of seed", seeds, seedOf(chosen), turnTo, "seed") : "");
 }
 
 function missingPart({ method, column }) {
@@ -64,7 +67,7 @@ function missingPart({ method, column }) {
 }
 
 /** What stands in the dialog, each with what must be drawn once it is there. */
-function recordParts(record, place) {
+function recordParts(record, { place, places }) {
   const videos = profile().videos?.[place] ?? [];
   const own = videos.length ? player(videos) : null;
   const errors = trajectories(record, videos, (i) => own.show(i)), curve = frameCurve(record);
@@ -72,7 +75,7 @@ function recordParts(record, place) {
   const fold = (title, element, open = false) => ({ element: h("details", { class: "fold", open }, h("summary", {}, title), element) });
   return [
     record.reason && part("Reason", h("pre", {}, record.reason)),
-    record.state === "done" && part("Predictions", own?.element ?? noVideo(place), { ready: own?.ready }),
+    record.state === "done" && part("Predictions", own?.element ?? noVideo(place, places), { ready: own?.ready }),
     curve && part("Error of each frame", curve.element, { draw: curve.draw }),
     errors && part("Error of each test trajectory", errors.element, { draw: errors.draw }),
     part("Reproduce", commandBox(record)),
@@ -84,8 +87,9 @@ function recordParts(record, place) {
   ].filter(Boolean);
 }
 
-function noVideo(place) {
-  const reason = profile().noVideo?.[place];
+function noVideo(place, places) {
+  const other = places.find((one) => profile().videos?.[one]);
+  const reason = profile().noVideo?.[place] ?? (other === undefined ? null : `the page has those of seed ${profile().records[other].seed}`);
   return h("p", { class: "hint", id: "no-video" }, reason ? `No video: ${reason}.` : "No predictions of this cell were found when the page was written. "
     + "`run` keeps those of the first test trajectories in its runs folder: run the cell (again with --overwrite), then write the page with --runs and that folder.");
 }

@@ -49,6 +49,6 @@ const recordsView = () => listView("records", "All records", () => ["One line a 
 }));
 
 function openRecord(event, cell) {
-  const { name, task, dataset } = cell.getData();
-  update({ cell: `${name}|${task}|${dataset}` });
+  const { name, task, dataset, seed } = cell.getData();
+  update({ cell: `${name}|${task}|${dataset}|${seed}` });
 }
