@@ -8,7 +8,10 @@ from dataclasses import replace
 import pytest
 
 from benchmark.leaderboard import write_leaderboard
+from benchmark.records.cell import Cell
+from benchmark.records.files import write_record
 from benchmark.records.predictions import predictions_path, write_predictions
+from tests.benchmark.leaderboard.page.test_page import steady
 from tests.benchmark.leaderboard.synthetic import Store
 from tests.browser.store import HOSTILE, fill, predictions
 
@@ -309,6 +312,56 @@ def test_a_record_of_the_list_opens_with_its_own_seed(visit, tmp_path):
     page = visit(tmp_path / "leaderboard.html", fragment="cell=fno%7Ccont_1%7Cnavier_stokes%7C3")
     open_cell(page)
     assert page.locator("#seed").input_value() == "3"
+
+
+def other_page(tmp_path):
+    """Tasks that the first dataset has not all of, a steady problem, and few test trajectories."""
+    store, cell = Store(tmp_path / "results"), Cell("fno", "fwd_full", "helmholtz", "smoke", 0)
+    for task, dataset in (("cont_05", "wave_layer"), ("cont_3", "wave_layer"), ("cont_1", "kolmogorov")):
+        store.done("fno", [4.0, 2.0], task, dataset)
+    write_record(cell.path(store.results), steady(cell, a=3.0, u=7.0))
+    cell = store.cell("fno", "cont_1", "kolmogorov", 0)
+    write_predictions(predictions_path(tmp_path / "runs", cell), replace(predictions(cell), key=""))
+    write_leaderboard(store.results, "smoke", ["html"], tmp_path, runs=tmp_path / "runs")
+    return tmp_path / "leaderboard.html"
+
+
+def test_tasks_to_filter_by_stand_in_their_order(visit, tmp_path):
+    page = visit(other_page(tmp_path))
+    chips = page.locator(".chips", has=page.locator("#tasks-cont_1")).locator("button")
+    assert chips.all_inner_texts() == ["sensors 0.5 %", "sensors 1 %", "sensors 3 %", "forward"]
+
+
+def test_a_steady_problem_has_fields_and_no_frames(visit, tmp_path):
+    path = other_page(tmp_path)
+    page = visit(path, fragment="cell=fno%7Cfwd_full%7Chelmholtz")
+    open_cell(page)
+    said = page.locator("dialog").inner_text()
+    assert "Error of each field" in said and "Error of each frame" not in said
+    assert "a: 3.00 % [2.70, 3.30]; u: 7.00 % [6.30, 7.70]" in said
+    page = visit(path, fragment="view=figures&datasets=helmholtz")
+    page.locator("#time canvas").wait_for()
+    until(lambda: ticks(page, "time", "x") == ["a", "u"])
+    assert page.locator("#time thead").text_content() == "methodau" and not page.locator("#time-shown").count()
+
+
+def test_the_colours_of_trajectories_are_what_is_said_of_them(visit, path, tmp_path):
+    bars = """() => {
+      const all = [...document.querySelectorAll("dialog canvas")];
+      const canvas = all.find((one) => one.ariaLabel?.includes("test trajectory"));
+      return Chart.getChart(canvas).data.datasets[0].backgroundColor;
+    }"""
+    blue, orange, grey = "#0b62b0", "#c2500a", "#667085"
+    page = visit(other_page(tmp_path), fragment=CELL)  # two trajectories, both with a video
+    open_cell(page)
+    assert page.evaluate(bars) == [blue, blue]
+    assert "Orange" not in page.locator(".columns").inner_text()
+    assert "Blue in the chart: those with a video." in page.locator(".columns").inner_text()
+    page = visit(path, fragment=CELL)  # eight, the first two with a video
+    open_cell(page)
+    assert page.evaluate(bars) == [orange] * 5 + [grey, blue, blue]
+    said = page.locator(".columns .hint").inner_text()
+    assert said == "Orange in the chart. Those with a video can be pressed. Blue in the chart: others with a video."
 
 
 def test_light_and_dark(visit, path):

@@ -11,10 +11,11 @@ from benchmark.leaderboard.page.chunks import Chunks
 from benchmark.leaderboard.page.videos import own_cell
 from benchmark.records.command import run_command
 from benchmark.records.record import MetricScore, Record
+from benchmark.scoring.metric_table import METRIC_TABLE
 
 AGAIN = Path("reproduced")  # elsewhere, or `run` would find the record and do nothing
 LONGEST = 64  # of a list that is shown whole
-CURVE = "rel_l2_curve"
+ERROR, CURVE, STEADY = "rel_l2_", "rel_l2_curve", "rel_l2_fields"  # the last one is of steady problems alone
 
 
 def add_details(records: Sequence[Record], chunks: Chunks) -> list[list[int]]:
@@ -40,6 +41,7 @@ def detail(record: Record) -> dict[str, Any]:
         "about": record.about and record.about.to_json(),
         "metrics": {name: _score(score) for name, score in sorted(record.metrics.items()) if name != CURVE},
         "curve": _score(record.metrics[CURVE]) if CURVE in record.metrics else None,
+        "fields": field_names(record),
         "errors": [short(value, 5) for value in record.headline.in_percent().values] if record.state == "done" else [],
         "cost": {name: _trimmed(value) for name, value in sorted(record.cost.items())},
         "settings": record.settings,
@@ -49,6 +51,23 @@ def detail(record: Record) -> dict[str, Any]:
         "command": command(record),
     }
     return {name: part for name, part in parts.items() if part not in (None, "", {}, [])}
+
+
+def field_names(record: Record) -> list[str] | None:
+    """Of a steady problem, the fields that its curve has where others have frames: each has an error of its own too."""
+    if STEADY not in record.metrics or CURVE not in record.metrics:
+        return None
+    left = {
+        name: s for name, s in sorted(record.metrics.items()) if name.startswith(ERROR) and name not in METRIC_TABLE
+    }
+    curve, names = record.metrics[CURVE], []
+    for error in zip(curve.mean, curve.low, curve.high, strict=True):
+        name = next((name for name, score in left.items() if (score.mean, score.low, score.high) == error), None)
+        if name is None:
+            return None
+        left.pop(name)
+        names.append(name.removeprefix(ERROR))
+    return names
 
 
 def command(record: Record) -> str:

@@ -4,7 +4,7 @@ its marks, and the means of every other metric."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
@@ -15,7 +15,7 @@ from benchmark.leaderboard.entries import MISSING, Entry
 from benchmark.leaderboard.measure import CURVES, Measure
 from benchmark.leaderboard.overview import COSTS, cost
 from benchmark.leaderboard.page.chunks import Chunks
-from benchmark.leaderboard.page.details import CURVE, short
+from benchmark.leaderboard.page.details import CURVE, field_names, short
 from benchmark.records.record import MetricScore, Record
 from benchmark.scoring.metric_table import METRIC_TABLE, metric_info
 
@@ -39,8 +39,14 @@ def column_json(column: Column, methods: Sequence[str], own: Own, notes: dict[st
         "family": column.family,
         "trajectories": column.basis.trajectories if column.basis else None,
         "tooFew": column.too_few,
+        "fields": next(filter(None, (field_names(r) for r in _records(column, own) if r.frames is None)), None),
         "entries": [_entry(column, column.entries[method], own, notes) for method in methods],
     }
+
+
+def _records(column: Column, own: Own) -> Iterator[Record]:
+    for method in column.entries:
+        yield from (record for _, record in own.get((method, column.dataset, column.task), ()))
 
 
 def _entry(column: Column, entry: Entry, own: Own, notes: dict[str, int]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 from benchmark.leaderboard import text
 from benchmark.leaderboard.board import Leaderboard
 from benchmark.leaderboard.display import display
+from benchmark.leaderboard.names import ordered
 from benchmark.leaderboard.overview import COSTS, Spread, Summary
 from benchmark.leaderboard.page.chunks import Chunks
 from benchmark.leaderboard.page.claims import claims_json
@@ -35,6 +36,8 @@ def profile_json(board: Leaderboard, chunks: Chunks) -> dict[str, Any]:
         "metrics": add_metrics(board, own, chunks),
         "methods": [_method(method, board, abouts.get(method)) for method in methods],
         "columns": columns,
+        "datasets": ordered((column.dataset for column in board.columns), "datasets"),
+        "tasks": ordered((column.task for column in board.columns), "tasks"),
         "curves": add_curves(board, own, chunks),
         "notes": list(notes),
         "overview": [_summary(one) for one in board.overview.summaries],

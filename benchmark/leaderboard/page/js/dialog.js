@@ -76,7 +76,7 @@ function recordParts(record, { place, places }) {
   return [
     record.reason && part("Reason", h("pre", {}, record.reason)),
     record.state === "done" && part("Predictions", own?.element ?? noVideo(place, places), { ready: own?.ready }),
-    curve && part("Error of each frame", curve.element, { draw: curve.draw }),
+    curve && part(curve.title, curve.element, { draw: curve.draw }),
     errors && part("Error of each test trajectory", errors.element, { draw: errors.draw }),
     part("Reproduce", commandBox(record)),
     fold("Metrics", metricsTable(record)),

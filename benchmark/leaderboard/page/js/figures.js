@@ -73,7 +73,7 @@ function timeFigure() {
     const long = columns.find(([i]) => profile().columns[i].task === "long_range");
     chosen.timeColumn = kept(chosen.timeColumn, columns, long ?? columns[0]);
     return [choice("Column", columns, chosen.timeColumn, (value) => { chosen.timeColumn = value; draw(); }, "time-column"),
-      choice("Shown", [["frame", "each frame"], ["mean", "mean of the first n frames"]], chosen.running, (value) => { chosen.running = value; draw(); }, "time-shown")];
+      profile().columns[chosen.timeColumn]?.fields ? "" : choice("Shown", [["frame", "each frame"], ["mean", "mean of the first n frames"]], chosen.running, (value) => { chosen.running = value; draw(); }, "time-shown")];
   };
   return figureFrame("time", "Error over time, long range", controls, buildTime);
 }
@@ -82,24 +82,27 @@ async function buildTime() {
   const chunk = profile().curves[chosen.timeColumn];
   if (chunk === undefined || chunk === null) return { note: "No column that passes the filters has an error for each frame." };
   const curves = (await readJson(chunk)).map((curve, j) => ({ curve, j })).filter(({ curve, j }) => curve && methodShown(profile().methods[j]));
-  const lines = curves.map(({ curve: [frames, mean], j }) => line(j, profile().methods[j].label, timePoints(frames, mean), { pointRadius: sparse }));
-  const title = chosen.running === "mean" ? "mean of the first n frames" : "frame";
+  const { fields } = profile().columns[chosen.timeColumn], isMean = chosen.running === "mean" && !fields;
+  const lines = curves.map(({ curve: [frames, mean], j }) => line(j, profile().methods[j].label, timePoints(frames, isMean ? runningMean(mean) : mean), { pointRadius: sparse, showLine: !fields }));
+  const title = fields ? "field" : isMean ? "mean of the first n frames" : "frame", at = (x) => fields?.[x - 1] ?? String(x);
   const drawn = lines.filter((one) => one.data.some((point) => point.y !== null)), values = drawn.flatMap((one) => one.data.map((point) => point.y).filter(Boolean));
   if (!drawn.length) return { note: "No method that passes the filters has an error to draw there." };
   const exact = lines.filter((one) => !drawn.includes(one)).map((one) => one.label);
   const longest = Math.max(...lines.map((one) => one.data.length));
   return {
-    config: { type: "line", data: { datasets: drawn }, options: options(axis(title, false, { min: 1 }), axis("relative L2, %", true, around(values)),
-      ({ dataset, raw }) => `${dataset.label}, ${title} ${raw.x}: ${number(raw.y)} %`) },
+    config: { type: "line", data: { datasets: drawn }, options: options(fields ? fieldAxis(fields) : axis(title, false, { min: 1 }), axis("relative L2, %", true, around(values)),
+      ({ dataset, raw }) => `${dataset.label}, ${title} ${at(raw.x)}: ${number(raw.y)} %`) },
     note: `Mean over test trajectories (and seeds) of the relative L2 error of a frame; errors below ${NEGLIGIBLE} % are not drawn`
-      + `${exact.length ? ` (throughout: ${exact.join(", ")})` : ""}. A steady problem has its fields where frames stand.`,
-    header: ["method", ...Array.from({ length: longest }, (_, i) => String(i + 1))],
+      + `${exact.length ? ` (throughout: ${exact.join(", ")})` : ""}.${fields ? " This problem is steady: it has fields, and no time." : ""}`,
+    header: ["method", ...Array.from({ length: longest }, (_, i) => at(i + 1))],
     rows: lines.map((one) => [one.label, ...one.data.map((point) => (point.y === null ? `<${NEGLIGIBLE}` : number(point.y)))]),
   };
 }
 
-function timePoints(frames, mean) {
-  const values = chosen.running === "mean" ? runningMean(mean) : mean;
+const fieldAxis = (names) => axis("field", false, { min: 1, max: names.length,
+  ticks: { color: colour("faint"), stepSize: 1, callback: (value) => names[value - 1] ?? "" } });
+
+function timePoints(frames, values) {
   return values.map((y, i) => ({ x: (frames ? frames[i] : i) + 1, y: y < NEGLIGIBLE ? null : y }));
 }
 

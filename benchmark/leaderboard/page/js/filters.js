@@ -74,13 +74,13 @@ function searchField() {
       oninput: (event) => update({ search: event.target.value }) }));
 }
 
-/** A button for each value that a column has; none pressed is all. */
+/** A button for each value that a column has, in the order of the tables; none pressed is all. */
 function chips(label, key, of) {
-  const found = new Map(profile().columns.map(of));
+  const found = new Map(profile().columns.map(of)), names = profile()[key];
   const toggle = (name) => update({ [key]: state[key].includes(name) ? state[key].filter((one) => one !== name) : [...state[key], name] });
-  return h("fieldset", { class: "chips" }, h("legend", {}, label), [...found].map(([name, text]) =>
+  return h("fieldset", { class: "chips" }, h("legend", {}, label), names.map((name) =>
     h("button", { type: "button", class: "chip", id: `${key}-${name}`, "aria-pressed": String(state[key].includes(name)), "data-tip": name,
-      onclick: () => toggle(name) }, text)));
+      onclick: () => toggle(name) }, found.get(name))));
 }
 
 function intervalsBox() {

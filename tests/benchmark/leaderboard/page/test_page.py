@@ -11,11 +11,13 @@ import pytest
 from benchmark.leaderboard import page as package
 from benchmark.leaderboard import read_leaderboard, render, write_leaderboard
 from benchmark.leaderboard.page.compute import line_of
+from benchmark.leaderboard.page.details import field_names
 from benchmark.leaderboard.page.render import SCRIPTS
 from benchmark.records.cell import Cell
 from benchmark.records.files import write_record
+from benchmark.records.record import MetricScore
 from tests.benchmark.leaderboard.page.reading import chunk_of, data_of
-from tests.benchmark.leaderboard.synthetic import Store, done
+from tests.benchmark.leaderboard.synthetic import Store, done, score
 from tests.benchmark.leaderboard.test_formats import fill
 
 HOSTILE = "</script><script>alert(1)</script><!--<img src=x onerror=alert(2)>"
@@ -108,6 +110,34 @@ def test_the_line_of_a_variant_is_its_name_without_the_budget():
     cell = Cell("fno", "cont_1", "navier_stokes", "smoke", 0, "wide+budget_0.2")
     assert line_of(done(cell, [1.0])) == ("fno @ wide", 0.2)
     assert line_of(done(replace(cell, variant="wide"), [1.0])) == ("fno @ wide", 1.0)
+
+
+def steady(cell, **errors):
+    """A record of a steady problem, with an error of each field, in their order."""
+    made, fields = done(cell, [1.0, 2.0]), {f"rel_l2_{name}": score([error]) for name, error in errors.items()}
+    parts = [[getattr(one, part) for one in fields.values()] for part in ("mean", "low", "high")]
+    more = {"rel_l2_fields": score([1.0]), "rel_l2_curve": MetricScore("%", *parts, [])}
+    return replace(made, metrics={**made.metrics, **fields, **more})
+
+
+def test_the_fields_of_a_steady_problem_are_known_by_their_errors():
+    cell = Cell("fno", "cont_1", "helmholtz", "smoke", 0)
+    assert field_names(steady(cell, u=3.0, a=1.0)) == ["u", "a"]
+    assert field_names(steady(cell, u=0.0, a=0.0)) == ["a", "u"]  # alike: in the order of names
+    assert field_names(done(cell, [1.0])) is None
+    metrics = steady(cell, u=3.0, a=1.0).metrics
+    without = {name: one for name, one in metrics.items() if name != "rel_l2_u"}
+    assert field_names(replace(done(cell, [1.0]), metrics=without)) is None
+
+
+def test_tasks_stand_in_the_order_of_the_registry(tmp_path):
+    store = Store(tmp_path)
+    for task, dataset in (("cont_05", "wave_layer"), ("cont_3", "wave_layer"), ("cont_1", "kolmogorov")):
+        store.done("fno", [1.0, 2.0], task, dataset)
+    store.done("fno", [1.0], "fwd_full", "wave_layer")
+    profile = data_of(render(read_leaderboard(tmp_path, "smoke"), "html"))["profiles"]["smoke"]
+    assert profile["tasks"] == ["cont_05", "cont_1", "cont_3", "fwd_full"]
+    assert profile["datasets"] == ["wave_layer", "kolmogorov"]
 
 
 def test_text_of_records_cannot_leave_the_data(tmp_path):
