@@ -29,8 +29,8 @@ from benchmark.figures.style import (
 )
 from benchmark.leaderboard.display import display
 from benchmark.leaderboard.entries import Entry, Samples, pool
-from benchmark.leaderboard.overview import cost as cost_of
-from benchmark.leaderboard.overview import runs_on_cpu
+from benchmark.records.cost import cost as cost_of
+from benchmark.records.cost import runs_on_cpu
 from benchmark.records.record import Record
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from typing import Any
 
 from benchmark.leaderboard.entries import MISSING, NO_RECORD, Entry, Samples, majority, pool
 from benchmark.leaderboard.names import ordered
-from benchmark.leaderboard.overview import cost, runs_on_cpu
 from benchmark.leaderboard.traits import traits
 from benchmark.records.compare import Basis, machine_difference
+from benchmark.records.cost import cost, runs_on_cpu
 from benchmark.records.record import Record
 
 OTHER_MACHINE = "the data was generated on another kind of machine"

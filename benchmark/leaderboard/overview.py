@@ -22,6 +22,7 @@ from statistics import median
 from benchmark.leaderboard.columns import Column
 from benchmark.leaderboard.entries import MISSING
 from benchmark.leaderboard.measure import ERROR, Measure
+from benchmark.records.cost import cost
 from benchmark.records.record import Record
 from benchmark.scoring.metric_table import NEGLIGIBLE
 
@@ -141,14 +142,3 @@ def _summary(method: str, columns: Sequence[Column], records: Sequence[Record], 
 def _spread(name: str, records: Sequence[Record]) -> Spread | None:
     costs = [value for record in records if record.state == "done" and (value := cost(name, record)) is not None]
     return Spread(median(costs), min(costs), max(costs)) if costs else None
-
-
-def cost(name: str, record: Record) -> float | None:
-    """On a CPU the processor's seconds, which other work on the machine does not move, where the record has them."""
-    own = {"fit_seconds": "fit_cpu_seconds", "predict_seconds": "predict_cpu_seconds"}.get(name, name)
-    value = record.cost.get(own if runs_on_cpu(record) and own in record.cost else name)
-    return value if isinstance(value, (int, float)) else None
-
-
-def runs_on_cpu(record: Record) -> bool:
-    return str(record.provenance.get("device", "cpu")).startswith("cpu")

@@ -123,8 +123,7 @@ def _beside(evidence: Evidence, number: Number) -> Beside:
     record, seeds = sample.records[0], len(sample.records)
     notes = "; ".join(filter(None, [number.assumed, number.note, record.remark]))
     if number.place.metric == SECONDS:
-        seconds = sum(record.cost[SECONDS] for record in sample.records) / seeds
-        return Beside(number, seconds, None, None, seeds, record.source, notes)
+        return Beside(number, sum(sample.seconds()) / seeds, None, None, seeds, record.source, notes)
     return Beside(number, *_pooled(sample), seeds, record.source, notes)
 
 

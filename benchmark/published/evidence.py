@@ -20,6 +20,7 @@ from benchmark.published.claims import Relation, Side
 from benchmark.published.numbers import SECONDS, Place
 from benchmark.published.verdicts import CLOCK, LEVEL, Outcome
 from benchmark.records.compare import Basis, difference
+from benchmark.records.cost import cost
 from benchmark.records.record import Record
 from benchmark.scoring.paired import compare, compare_unpaired, least_p, run_logs
 
@@ -47,6 +48,10 @@ class Sample:
     def logs(self, metric: str) -> np.ndarray:
         """(seeds, runs)"""
         return run_logs(self.values(metric), self.records[0].groups)
+
+    def seconds(self) -> list[float]:
+        """Of an answer, as tables have them, of the records that say it."""
+        return [seconds for record in self.records if (seconds := cost(SECONDS, record)) is not None]
 
     @cached_property
     def seeds(self) -> tuple[int, ...]:
@@ -132,11 +137,11 @@ class Evidence:
         return max(fit, key=lambda pair: len(pair[0].records) + len(pair[1].records))
 
     def _timed(self, lower: Place, higher: Place, factor: float) -> Outcome:
-        """Medians of what the records' clocks say, on one machine; there is nothing to test."""
-        one, other = (self.samples(place)[0].records for place in (lower, higher))
-        if any(_machine(record) != _machine(one[0]) for record in (*one, *other)):
+        """Medians of what tables show, on one machine; there is nothing to test."""
+        one, other = (self.samples(place)[0] for place in (lower, higher))
+        if len({_machine(record) for record in (*one.records, *other.records)}) > 1:
             raise NotRun(f"{lower.method} and {higher.method} were timed on different machines")
-        a, b = (float(np.median([record.cost[SECONDS] for record in records])) for records in (one, other))
+        a, b = (float(np.median(sample.seconds())) for sample in (one, other))
         ratio = math.log(max(factor * a, 1e-12) / max(b, 1e-12))
         return Outcome(ratio, None, a, b, math.log(CLOCK), "one clock, no test")
 
@@ -160,7 +165,7 @@ def _by_basis(done: Iterator[Record]) -> list[Sample]:
 
 def _has(sample: Sample, metric: str) -> bool:
     if metric == SECONDS:
-        return all(record.cost.get(SECONDS) is not None for record in sample.records)
+        return len(sample.seconds()) == len(sample.records)
     is_old = metric == MEAN_OF_SAMPLES and sample.basis.scorer < SINCE_SCORER
     return not is_old and all(metric in record.metrics and record.metrics[metric].values for record in sample.records)
 

@@ -13,9 +13,10 @@ from benchmark.leaderboard.columns import Column, leaders, place_among
 from benchmark.leaderboard.display import display
 from benchmark.leaderboard.entries import MISSING, Entry
 from benchmark.leaderboard.measure import CURVES, Measure
-from benchmark.leaderboard.overview import COSTS, cost
+from benchmark.leaderboard.overview import COSTS
 from benchmark.leaderboard.page.chunks import Chunks
 from benchmark.leaderboard.page.details import CURVE, field_names, short
+from benchmark.records.cost import cost
 from benchmark.records.record import MetricScore, Record
 from benchmark.scoring.metric_table import METRIC_TABLE, metric_info
 

@@ -162,6 +162,8 @@ def test_times():
     assert claim([timed("videopde", 1.0), *slow], "Q25").state == "reproduced"
     assert claim([timed("videopde", 4.5), *slow], "Q25").state == "undecided"  # a factor of 1.1 is no news
     assert claim([timed("videopde", 50.0), *slow], "Q25").state == "contradicted"
+    busy = timed("videopde", 50.0)  # by the clock, of a machine that had other work
+    assert claim([replace(busy, cost={**busy.cost, "predict_cpu_seconds": 1.0}), *slow], "Q25").state == "reproduced"
     elsewhere = claim([timed("videopde", 1.0, device="cuda"), *slow], "Q25")
     assert elsewhere.state == "not run" and "different machines" in elsewhere.notes[0]
 
