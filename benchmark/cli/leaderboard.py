@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from benchmark.cli.arguments import add_profile, add_verb, names
 from benchmark.cli.compare import add_compare, show_comparison
 from benchmark.cli.exchange import add_merge, with_merged
-from benchmark.cli.shape import add_shape, shape_of, study_of
+from benchmark.cli.shape import add_shape, check_page, shape_of, study_of
 from benchmark.errors import UserError
 from benchmark.records.files import write_text
 
@@ -33,7 +33,7 @@ def add(verbs: argparse._SubParsersAction) -> None:
         "  python -m benchmark leaderboard --compare paper\n",
     )  # fmt: skip
     add_profile(parser)
-    parser.add_argument("--format", default="md", metavar="F", help=f"{', '.join(FORMATS)} or all (default: md)")
+    parser.add_argument("--format", metavar="F", help=f"{', '.join(FORMATS)} or all (default: md)")
     parser.add_argument("--results", type=Path, default=Path("results"), metavar="DIR", help="default: results/")
     parser.add_argument("--output", type=Path, metavar="DIR", help="write files there (default: print)")
     parser.add_argument(
@@ -63,8 +63,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
     if arguments.merge:
         return with_merged(arguments, execute)
-    if arguments.json:
-        arguments.format = "json"
+    arguments.format = _format(arguments)
     if arguments.compare:
         return show_comparison(arguments)
     formats = FORMATS if arguments.format == "all" else names([arguments.format])
@@ -76,6 +75,8 @@ def execute(arguments: argparse.Namespace) -> int:
     study = study_of(arguments)
     if study:
         return show_study(study, arguments, formats)
+    if set(formats) == {"html"}:
+        check_page(arguments)
     folder = arguments.results / arguments.profile
     if not folder.is_dir():
         raise UserError(f"{folder}: no records there; run some cells first, or name the folder with --results")
@@ -92,6 +93,14 @@ def execute(arguments: argparse.Namespace) -> int:
     for problem in written.problems:
         print(f"error: {problem}", file=sys.stderr)
     return 1 if written.problems else 0
+
+
+def _format(arguments: argparse.Namespace) -> str:
+    if not arguments.json:
+        return arguments.format or "md"
+    if arguments.format not in (None, "json"):
+        raise UserError(f"--json is the same as --format json, not {arguments.format}: leave one of them out")
+    return "json"
 
 
 def show_study(study: Study, arguments: argparse.Namespace, formats: Sequence[str]) -> int:

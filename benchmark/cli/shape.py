@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from benchmark.cli.arguments import add_filters, filters
+from benchmark.errors import UserError
 
 if TYPE_CHECKING:
     from benchmark.leaderboard.shape import Shape, Suite
@@ -47,6 +48,17 @@ def add_shape(parser: argparse.ArgumentParser) -> None:
         help="as `run` takes them, or as papers print them (default: latex display, md id)",
     )
     parser.set_defaults(**USUAL)
+
+
+def check_page(arguments: argparse.Namespace) -> None:
+    """What a table can be told, and the page has in a way of its own."""
+    told = [name for name in ("digits", "names") if getattr(arguments, name) != USUAL[name]]
+    told += ["no-intervals"] if arguments.intervals is False else []
+    if told:
+        raise UserError(
+            f"--{told[0]}: the page (html) has {USUAL['digits']} digits, names as papers print them, and intervals that "
+            "its reader turns off; leave it out, or ask for a table: --format md"
+        )
 
 
 def study_of(arguments: argparse.Namespace) -> Study | None:

@@ -175,5 +175,7 @@ def test_arguments_reach_the_table(capsys, store):
     arguments = ["--task", "cont_3", "--dataset", "kolmogorov", "--no-intervals", "--names", "display", "--digits", "4"]
     code, out, _ = shown(capsys, store, *arguments)
     assert code == 0 and "Kolmogorov flow, 3 %" in out and "**2.000** |" in out
+    code, _, _ = shown(capsys, store, *arguments, "--format", "md,html", "--output", str(store.results))
+    assert code == 0 and "**2.000** |" in (store.results / "leaderboard.md").read_text()  # beside the page
     code, _, err = shown(capsys, store, "--metric", "rel_l2_curve")
     assert code == 2 and "plot --figure long_range" in err
