@@ -56,8 +56,8 @@ def check_page(arguments: argparse.Namespace) -> None:
     told += ["no-intervals"] if arguments.intervals is False else []
     if told:
         raise UserError(
-            f"--{told[0]}: the page (html) has {USUAL['digits']} digits, names as papers print them, and intervals that "
-            "its reader turns off; leave it out, or ask for a table: --format md"
+            f"--{told[0]}: the page (html) has {USUAL['digits']} digits, names as papers print them, and intervals "
+            "that its reader turns off; leave it out, or ask for a table: --format md"
         )
 
 

@@ -117,7 +117,8 @@ def test_a_video_that_was_kept_in_part_says_so(tmp_path):
     cell = replace(CELL, method="kriging")
     write_predictions(predictions_path(tmp_path, cell), replace(p, cell=cell))
     chunks = Chunks()
-    for first, *_ in video.read_videos(predictions_path(tmp_path, cell), "key")[:2]:
+    for encoded in video.read_videos(predictions_path(tmp_path, cell), "key")[:2]:
+        first = encoded.videos[0]
         _, t, h, w = first.meta["shape"]
         mask = np.unpackbits(np.frombuffer(chunk_bytes(first, chunks), np.uint8), count=t * h * w).astype(bool)
         step = 200 // h
