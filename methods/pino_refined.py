@@ -80,7 +80,7 @@ class PINORefined(Method):
         return replace(plain, u=u[None], evaluations=(plain.evaluations or 0) + spent)
 
     def _refined(self, u: Tensor, problem: Problem) -> tuple[Tensor, float]:
-        return refine_in_chunks(u, problem, self.settings.refine, self.settings.pino.chunk)
+        return refine_in_chunks(u, problem, self.settings.refine, self.settings.pino.chunk, self.keeper)
 
     def state(self) -> dict[str, Tensor]:
         return self.pino.state() | {"refine_": self.refine_}

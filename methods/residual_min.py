@@ -56,5 +56,6 @@ class ResidualMin(Method):
     def predict(self, problem: Problem, seed: int, samples: int = 1) -> Prediction:
         nearest = Nearest(Nearest.profiles["paper"]).predict(problem, seed).u[0]
         start = keep_observed(nearest, problem).double()
-        u, spent = refine_in_chunks(start, in_double(problem), self.settings.iterations, self.settings.chunk)
+        s = self.settings
+        u, spent = refine_in_chunks(start, in_double(problem), s.iterations, s.chunk, self.keeper)
         return Prediction(u[None].to(problem.values.dtype), evaluations=spent)

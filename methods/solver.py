@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from benchmark.core import Method, Prediction, Problem, Run, Task, TrajectorySet
+from benchmark.core.keeper import Part, chunks
 from methods.blocks.gaussian.first_frame import FirstFrame
 from methods.blocks.gaussian.process import Prior
 from methods.blocks.roll_out import keep_observed
@@ -87,15 +88,18 @@ class Solver(Method):
 
     def predict(self, problem: Problem, seed: int, samples: int = 1) -> Prediction:
         """`evaluations` counts solver runs, forward and adjoint; 4D-Var says how well it fitted each trajectory."""
-        starts = range(0, len(problem), self.settings.chunk)
-        answers = [self._solve(problem[i : i + self.settings.chunk], seed, float(self.weight_)) for i in starts]
-        runs = sum(len(a.video) * (1 + (a.fit.evaluations if a.fit else 0)) for a in answers) / len(problem)
-        fits = [answer.fit for answer in answers if answer.fit]
-        report = {
-            "misfit": [number for fit in fits for number in fit.misfit.tolist()],
-            "converged": [float(done) for fit in fits for done in fit.converged.tolist()],
-        }
-        video = torch.cat([answer.video for answer in answers])
+
+        def solved(place: tuple[int, int]) -> Part:
+            video, fit = self._solve(problem[slice(*place)], seed, float(self.weight_))
+            runs = torch.tensor(1 + (fit.evaluations if fit else 0), dtype=torch.float64)
+            report = {"misfit": fit.misfit, "converged": fit.converged} if fit else {}
+            return {"video": video, "runs": runs, **report}
+
+        parts = list(self.keeper.each(chunks(len(problem), self.settings.chunk), solved))
+        runs = sum(len(part["video"]) * float(part["runs"]) for part in parts) / len(problem)
+        fits = [part for part in parts if "misfit" in part]
+        report = {name: [float(v) for part in fits for v in part[name]] for name in ("misfit", "converged")}
+        video = torch.cat([part["video"] for part in parts]).to(problem.values.device)
         return Prediction(video[None], evaluations=runs, diagnostics=report if fits else None)
 
     def _solve(self, problem: Problem, seed: int, weight: float) -> Solved:

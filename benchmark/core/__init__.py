@@ -11,6 +11,7 @@ from benchmark.core.dataset import Dataset, Layout, Sizes, Split
 from benchmark.core.draws import keyed_generator
 from benchmark.core.equation import Equation
 from benchmark.core.grid import Boundary, Grid
+from benchmark.core.keeper import Keeper
 from benchmark.core.method import Kind, Memory, Method, Run, Scope, Work
 from benchmark.core.problem import Prediction, Problem, RollOut
 from benchmark.core.task import Task
@@ -21,6 +22,7 @@ __all__ = [
     "Dataset",
     "Equation",
     "Grid",
+    "Keeper",
     "Kind",
     "Memory",
     "Layout",

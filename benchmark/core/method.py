@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import torch
 from torch import Tensor
 
+from benchmark.core.keeper import Keeper
 from benchmark.core.problem import Prediction, Problem
 from benchmark.core.task import Task
 from benchmark.core.trajectories import TrajectorySet
@@ -76,6 +77,7 @@ class Method(ABC):
     memory_settings: ClassVar[tuple[str, ...]] = ()  # settings that bound memory and move no number: part of no key
     budget_settings: ClassVar[tuple[str, ...]] = ()  # numbers that say how long training goes on, for `curve`
     shares_fits: ClassVar[bool] = False  # the processes of a torch.distributed group may make a fit together
+    keeper: Keeper = Keeper()  # what `predict` may make its parts with; the runner's own keeps them
 
     def __init__(self, settings: Any):
         self.settings = settings

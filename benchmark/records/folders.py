@@ -41,8 +41,16 @@ def log_path(runs: Path, cell: Cell) -> Path:
 
 def note_path(runs: Path, cell: Cell) -> Path:
     """What a cell says of its progress while it runs."""
-    name = f"{cell.task}@{cell.variant}" if cell.variant else cell.task
-    return run_folder(runs, cell) / f".{name}.note.json"
+    return run_folder(runs, cell) / f".{_own(cell)}.note.json"
+
+
+def parts_folder(runs: Path, cell: Cell) -> Path:
+    """What there is of a cell's prediction while it is made."""
+    return run_folder(runs, cell) / f".{_own(cell)}.parts"
+
+
+def _own(cell: Cell) -> str:
+    return f"{cell.task}@{cell.variant}" if cell.variant else cell.task
 
 
 def tail(log: Path, lines: int = LOG_LINES) -> str:

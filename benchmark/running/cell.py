@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from benchmark.core import Run, Split, Trajectories
+from benchmark.core import Problem, Run, Split, Trajectories
 from benchmark.planning.request import Request
 from benchmark.planning.resolve import Resolved
+from benchmark.records.cell import digest
+from benchmark.records.folders import parts_folder
 from benchmark.records.record import MetricScore, Record
 from benchmark.running.evaluate import Evaluation, Fitted, Question, evaluate, seed_globally
-from benchmark.running.fits import FitStore
+from benchmark.running.fits import Fit, FitStore
 from benchmark.running.keep import forget_predictions, keep_predictions
 from benchmark.running.masks import MaskNames
+from benchmark.running.parts import KeptParts, digest_of
 from benchmark.running.provenance import data_used, describe, mask_hash
 from benchmark.running.team import Team, called
 from benchmark.running.watch import watched
@@ -106,7 +109,9 @@ def fitted(cell: Resolved, context: RunContext) -> Fitted:
     since = context.since if context.request.overwrite else None
     call = partial(called, call_to(cell, context), context.device)
     store = FitStore(context.request.runs, context.device, since, context.progress, context.clock, call)
-    return Fitted(*store.serve(cell, train, valid))
+    method, fit = store.serve(cell, train, valid)
+    context.progress("fit", 1.0)  # a prediction that goes on from its middle is a phase of its own
+    return Fitted(method, fit)
 
 
 def call_to(cell: Resolved, context: RunContext) -> dict[str, Any]:
@@ -139,6 +144,23 @@ def question_of(cell: Resolved, context: RunContext, videos: int | None = None) 
         samples=cell.identity["evaluation"]["samples"],
         device=context.device,
         progress=context.progress,
+        keep=partial(kept_parts, cell, context),
+    )
+
+
+def kept_parts(cell: Resolved, context: RunContext, problem: Problem, fit: Fit | None) -> KeptParts:
+    """What there is of the cell's prediction, from before a kill."""
+    asked = {
+        "cell": cell.cell.to_json(),
+        "key": cell.key,
+        "fit": None if fit is None else [fit.created, fit.seconds],
+        "problem": digest_of(problem),
+        "device": context.device.type,
+        "torch": torch.__version__,
+    }
+    since = context.since if context.request.overwrite else None
+    return KeptParts(
+        parts_folder(context.request.runs, cell.cell), digest(asked), context.device, context.progress, since
     )
 
 

@@ -19,12 +19,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from benchmark.core import Dataset, Method, Prediction, Problem, Run, Task, Trajectories, TrajectorySet
+from benchmark.core import Dataset, Keeper, Method, Prediction, Problem, Run, Task, Trajectories, TrajectorySet
 from benchmark.running.masks import MaskNames
 from benchmark.running.meter import Meter
 
 if TYPE_CHECKING:
     from benchmark.running.fits import Fit
+    from benchmark.running.parts import KeptParts
     from benchmark.scoring.metrics import Metric
 
 
@@ -40,6 +41,7 @@ class Question:
     samples: int = 1
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
     progress: Callable[[str, float], None] = lambda message, fraction: None
+    keep: Callable[[Problem, Fit | None], KeptParts] | None = None  # where a prediction goes on; None: it begins anew
 
 
 class Fitted(NamedTuple):
@@ -103,10 +105,10 @@ def answer(question: Question, fitted: Callable[[], Fitted]) -> Answer:
     seed_globally(question.seed)
     method, fit = fitted()
     problem = make_problem(question).to(question.device)
-    question.progress("predict", 0.0)
     if question.device.type == "cuda" and method.scope != "instance":
+        question.progress("warm up", 0.0)
         method.predict(problem[:1], question.seed, 1)
-    return Answer(method, fit, problem, *predict(method, problem, question))
+    return Answer(method, fit, problem, *predict(method, problem, question, fit))
 
 
 def fit_in_memory(method: Method, train: TrajectorySet, valid: TrajectorySet, task: Task, seed: int = 0) -> Fitted:
@@ -115,11 +117,17 @@ def fit_in_memory(method: Method, train: TrajectorySet, valid: TrajectorySet, ta
     return Fitted(method)
 
 
-def predict(method: Method, problem: Problem, question: Question) -> tuple[Any, Meter]:
-    """What a method predicts, the same whatever was drawn before, and what that took."""
+def predict(method: Method, problem: Problem, question: Question, fit: Fit | None = None) -> tuple[Any, Meter]:
+    """What a method predicts, the same whatever was drawn before, and what that took, also before it was killed."""
+    kept = question.keep(problem, fit) if question.keep else None
+    question.progress("predict", kept.fraction if kept else 0.0)
+    method.keeper = kept or Keeper(question.progress)
     seed_globally(question.seed)
-    with Meter(question.device) as meter:
-        prediction = method.predict(problem, question.seed, question.samples)
+    try:
+        with Meter(question.device, kept.spent if kept else None) as meter:
+            prediction = method.predict(problem, question.seed, question.samples)
+    finally:
+        vars(method).pop("keeper", None)
     return prediction, meter
 
 

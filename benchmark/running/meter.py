@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -14,15 +15,27 @@ _STATUS = Path("/proc/self/status")
 _RESET = Path("/proc/self/clear_refs")  # writing 5 resets the high-water mark
 
 
+@dataclass(frozen=True)
+class Spent:
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0  # of the processor, all threads
+    memory_mb: float = 0.0  # at the peak
+
+    def __add__(self, other: Spent) -> Spent:
+        memory = max(self.memory_mb, other.memory_mb)
+        return Spent(self.seconds + other.seconds, self.cpu_seconds + other.cpu_seconds, memory)
+
+
 class Meter:
     """`with Meter(device) as m: ...` then `m.seconds`, `m.cpu_seconds` (of all threads) and `m.memory_mb`.
 
     On a GPU the memory is what torch allocated there, and the clock waits for the device. On a CPU it is the most
     that the whole process held during the stretch; where the system cannot reset that mark, since the process began.
+    What was spent `before`, by a process that was killed, counts too.
     """
 
-    def __init__(self, device: torch.device):
-        self.device = device
+    def __init__(self, device: torch.device, before: Spent | None = None):
+        self.device, self.before = device, before or Spent()
         self.seconds = self.cpu_seconds = self.memory_mb = 0.0
 
     def __enter__(self) -> Self:
@@ -37,11 +50,16 @@ class Meter:
     def __exit__(self, *_: object) -> None:
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
-            self.memory_mb = torch.cuda.max_memory_allocated(self.device) / 2**20
-        else:
-            self.memory_mb = _high_water_mb()
-        self.seconds = time.perf_counter() - self.start
-        self.cpu_seconds = time.process_time() - self.cpu_start
+        seconds, cpu_seconds = time.perf_counter() - self.start, time.process_time() - self.cpu_start
+        total = self.before + Spent(seconds, cpu_seconds, peak_mb(self.device))
+        self.seconds, self.cpu_seconds, self.memory_mb = total.seconds, total.cpu_seconds, total.memory_mb
+
+
+def peak_mb(device: torch.device) -> float:
+    """The most that was held since a meter last began."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device) / 2**20
+    return _high_water_mb()
 
 
 def _reset_mark() -> None:

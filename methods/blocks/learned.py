@@ -20,6 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmark.core import Dataset, Memory, Method, Prediction, Problem, Run, Task, TrajectorySet, Work
+from benchmark.core.keeper import Part
 from methods.blocks.conditioning import ObservedFrames, Shape, known_fields
 from methods.blocks.memory import memory_of
 from methods.blocks.normaliser import Normaliser
@@ -135,16 +136,19 @@ class Learned(Method):
     def predict(self, problem: Problem, seed: int, samples: int = 1) -> Prediction:
         """Sample s of trajectory i has a generator of its own, seeded by (seed, s, i), whatever else is predicted."""
         samples = samples if self.stochastic else 1
-        places = list(product(range(samples), range(len(problem))))
-        device, videos = next(self.net_.parameters()).device, []
-        bf16 = self.autocast and device.type == "cuda" and self.settings.training.precision == "bf16-mixed"
-        for start in range(0, len(places), self.settings.chunk):
-            chunk = places[start : start + self.settings.chunk]
+        places, size = list(product(range(samples), range(len(problem)))), self.settings.chunk
+        chunks = [places[start : start + size] for start in range(0, len(places), size)]
+        device, training = next(self.net_.parameters()).device, self.settings.training
+        bf16 = self.autocast and device.type == "cuda" and training.precision == "bf16-mixed"
+
+        def videos(chunk: Sequence[tuple[int, int]]) -> Part:
             generators = [generator(seed, *place, Stream.SAMPLE) for place in chunk]
             part = pick(problem, [i for _, i in chunk]).to(device)
             with torch.autocast(device.type, torch.bfloat16, enabled=bf16):
-                videos.append(self._video(part, generators))
-        u = torch.cat(videos).unflatten(0, (samples, -1)).to(problem.values)
+                return {"u": self._video(part, generators)}
+
+        parts = self.keeper.each(chunks, videos, training.checkpoint_seconds)
+        u = torch.cat([part["u"] for part in parts]).unflatten(0, (samples, -1)).to(problem.values)
         evaluations = self.evaluations(problem) * windows(problem, self.reach(problem))
         return Prediction(u, self.frames(problem), evaluations)
 

@@ -13,7 +13,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from benchmark.core import Problem
+from benchmark.core import Keeper, Problem
+from benchmark.core.keeper import Part, chunks
 from methods.blocks.lbfgs import minimise
 
 
@@ -50,12 +51,17 @@ def refine(u: Tensor, problem: Problem, iterations: int) -> Refined:
     return Refined(moved(found.x).detach(), found.evaluations)
 
 
-def refine_in_chunks(u: Tensor, problem: Problem, iterations: int, chunk: int) -> tuple[Tensor, float]:
+def refine_in_chunks(u: Tensor, problem: Problem, iterations: int, chunk: int, keeper: Keeper) -> tuple[Tensor, float]:
     """The same, `chunk` videos at a time, and how often each was evaluated: until the last of its chunk was done."""
-    starts = range(0, len(u), chunk)
-    parts = [refine(u[i : i + chunk], problem[i : i + chunk], iterations) for i in starts]
-    spent = sum(part.evaluations * len(part.u) for part in parts) / len(u)
-    return torch.cat([part.u for part in parts]), spent
+
+    def refined(place: tuple[int, int]) -> Part:
+        rows = slice(*place)
+        found = refine(u[rows], problem[rows], iterations)
+        return {"u": found.u, "evaluations": torch.tensor(found.evaluations)}
+
+    parts = list(keeper.each(chunks(len(u), chunk), refined))
+    spent = sum(int(part["evaluations"]) * len(part["u"]) for part in parts) / len(u)
+    return torch.cat([part["u"] for part in parts]).to(u), spent
 
 
 def in_double(problem: Problem) -> Problem:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from benchmark.core import Dataset, Memory, Method, Prediction, Problem, Run, Task, TrajectorySet, Work
+from benchmark.core.keeper import Part, chunks
 from methods.blocks.memory import Watch, fake, growing, stand_in
 from methods.blocks.roll_out import roll_out, windows
 from methods.blocks.work import Traffic
@@ -84,10 +85,14 @@ class PINN(Method):
         return self
 
     def predict(self, problem: Problem, seed: int, samples: int = 1) -> Prediction:
-        chunk = self.settings.chunk
-        parts = [self._video(_paired(problem[i : i + chunk]), seed) for i in range(0, len(problem), chunk)]
-        u = torch.cat([u for u, _ in parts])[: len(problem)]
-        return Prediction(u[None], evaluations=max(count for _, count in parts))
+        def videos(place: tuple[int, int]) -> Part:
+            u, evaluations = self._video(_paired(problem[slice(*place)]), seed)
+            return {"u": u, "evaluations": torch.tensor(evaluations), "parameters": torch.tensor(self.parameters_)}
+
+        parts = list(self.keeper.each(chunks(len(problem), self.settings.chunk), videos))
+        self.parameters_ = int(parts[0]["parameters"])
+        u = torch.cat([part["u"] for part in parts])[: len(problem)].to(problem.values.device)
+        return Prediction(u[None], evaluations=max(int(part["evaluations"]) for part in parts))
 
     def _video(self, problem: Problem, seed: int) -> tuple[Tensor, int]:
         """All frames (B, T, H, W, C), in windows where there are more than one network covers, and the evaluations."""

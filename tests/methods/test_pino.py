@@ -113,7 +113,7 @@ def test_a_refined_prediction_starts_from_that_of_pino_and_counts_its_residuals(
 
 
 def test_refining_that_does_harm_on_valid_is_left_out(monkeypatch):
-    monkeypatch.setattr("methods.pino_refined.refine_in_chunks", lambda u, problem, iterations, chunk: (u + 1.0, 1))
+    monkeypatch.setattr("methods.pino_refined.refine_in_chunks", lambda u, *rest: (u + 1.0, 1))
     method = refined()
     assert method.refine_ == 0 and "not refined" in method.remark(tasks.FWD_FULL, HEAT)
 
