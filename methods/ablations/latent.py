@@ -24,7 +24,7 @@ from methods.ablations.vae import Vae, VideoVae
 from methods.blocks.conditioning import Shape
 from methods.blocks.diffusion.edm import Denoise, Denoiser
 from methods.blocks.statistics import pieces
-from methods.blocks.training.budget import Training
+from methods.blocks.training.budget import MEMORY, Training
 from methods.blocks.training.examples import Whole
 from methods.blocks.training.loop import Stage
 from methods.blocks.training.optimiser import Group, Optimiser
@@ -56,7 +56,7 @@ class Latent(VideoPDE):
     """One VAE and one model for one task of a dataset."""
 
     source = SOURCE
-    memory_settings = (*VideoPDE.memory_settings, "vae_training.checkpoint_seconds")
+    memory_settings = (*VideoPDE.memory_settings, *(f"vae_training.{name}" for name in MEMORY))
     budget_settings = (*VideoPDE.budget_settings, "vae_training.steps")
     profiles: Mapping[str, Any] = {name: with_vae(Concat.profiles[name], vae) for name, vae in VAES.items()}
 

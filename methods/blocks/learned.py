@@ -26,6 +26,7 @@ from methods.blocks.memory import memory_of
 from methods.blocks.normaliser import Normaliser
 from methods.blocks.roll_out import keep_observed, roll_out, windows
 from methods.blocks.training.batches import Stream, generator
+from methods.blocks.training.budget import MEMORY
 from methods.blocks.training.checkpoint import load_weights, tensors
 from methods.blocks.training.examples import Examples, Observations
 from methods.blocks.training.loop import Stage
@@ -44,7 +45,7 @@ class Learned(Method):
     aids that all or none should have where methods are compared: `symmetries`, to train on what the equation's
     symmetries make of the training set too, and `coordinates`, as known channels."""
 
-    memory_settings = ("chunk", "training.checkpoint_seconds")  # when to save moves no number either
+    memory_settings = ("chunk", *(f"training.{name}" for name in MEMORY))
     budget_settings = ("training.steps",)
     shares_fits = True
     stochastic = True

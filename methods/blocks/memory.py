@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from methods.blocks.conditioning import ObservedFrames, Shape
 from methods.blocks.normaliser import Normaliser
 from methods.blocks.training.loop import Stage
 from methods.blocks.training.optimiser import default_groups
+from methods.blocks.training.sharing import Draws, Share, pieces_of, shared_layers
 
 if TYPE_CHECKING:
     from methods.blocks.learned import Learned
@@ -130,7 +132,8 @@ def _training(stage: Stage, train: Trajectories) -> float:
     """Averaged and best weights, the optimiser's state, and what a step holds.
 
     Gradients are complete when activations are gone: with few examples the peak lies at the end of the backward pass
-    and hardly grows, with many it lies between the passes. The larger of the two lines counts.
+    and hardly grows, with many it lies between the passes. The larger of the two lines counts. Of a batch in pieces the
+    random numbers of all, and the largest piece.
     """
     s, model = stage.training, stage.model.train()
     kept = size_of(model) * (2 if s.validations and s.keep == "best" else 1)
@@ -138,17 +141,23 @@ def _training(stage: Stage, train: Trajectories) -> float:
     groups = stage.groups or default_groups(model)
     state = sum(_bytes(g.parameters) * (1 if muon and g.orthogonal else 2) for g in groups)
 
+    pieces = pieces_of(range(s.batch), s.at_once)
+
     def step(count: int) -> tuple[int, int]:
-        batch = stage.examples.batches(train, count, 0)(0, 0, 1)
-        with Watch() as watch:
-            loss = stage.losses(model, batch, torch.Generator().manual_seed(0)).mean()
-            forward = watch.peak
-            loss.backward()
+        batch, rows, forward = stage.examples.batches(train, count, 0)(0, 0, 1), range(count), 0
+        layers = shared_layers(model, Share(rows, s.batch)) if len(pieces) > 1 else nullcontext()
+        with layers, Watch() as watch:
+            for _ in pieces[:2]:  # the second beside the gradients of the first
+                whole = torch.Generator().manual_seed(0)
+                draws = Draws.of(0, whole, rows, s.batch) if len(pieces) > 1 else whole
+                loss = stage.losses(model, batch, draws).mean()
+                forward = watch.peak
+                loss.backward()
         model.zero_grad()
         return forward, watch.peak
 
-    one, two = step(1), step(2)
-    return kept + state + max(a + (s.batch - 1) * (b - a) for a, b in zip(one, two, strict=True))
+    one, two, most = step(1), step(2), max(map(len, pieces))
+    return kept + state + max(a + (most - 1) * (b - a) for a, b in zip(one, two, strict=True))
 
 
 @torch.no_grad()

@@ -60,6 +60,19 @@ def test_what_grows_with_the_batch_is_extrapolated_and_what_does_not_is_not():
     assert tried == [1, 2]
 
 
+def test_a_batch_in_pieces_is_counted_as_one_piece_and_the_random_numbers_of_all():
+    heat, task, cls = HeatDataset.small(16, 4), KNOWN.load("tasks", "cont_3"), KNOWN.load("methods", "videopde")
+
+    def fit(**changes):
+        settings = resolve(cls.profiles["smoke"], {f"training.{name}": value for name, value in changes.items()})
+        return cls(settings).memory(task, [task], heat, 1).fit
+
+    whole, pieces, small = fit(batch=32), fit(batch=32, at_once=8), fit(batch=8)
+    noise = 24 * heat.trajectories("train", 1).u.nbytes
+    assert small + noise <= pieces < 1.3 * (small + noise) < 0.6 * whole
+    assert fit(batch=32, at_once=32) == whole
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LEARNED)
 def test_every_learned_method_knows_its_memory_at_paper_size(name):
@@ -79,6 +92,7 @@ def test_every_learned_method_knows_its_memory_at_paper_size(name):
 
 CASES = [
     ("videopde", {"training.batch": 32}),
+    ("videopde", {"training.batch": 32, "training.at_once": 8}),
     ("diffusionpde", {"training.batch": 64}),
     ("fno", {"training.batch": 32}),
     ("pino", {"training.batch": 16}),

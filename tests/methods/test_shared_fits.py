@@ -7,12 +7,9 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file
 
-from benchmark.planning.plan import plan
 from benchmark.planning.resolve import Resolver
-from datasets.generate import ensure_data
 from methods import METHODS
-from methods.blocks.training.checkpoint import read_log
-from tests.methods.shared_fits import CASES, fit, request
+from tests.methods.shared_fits import CASES, check_alike, fit, make_data, request
 
 pytestmark = pytest.mark.ddp
 ROOT = Path(__file__).parents[2]
@@ -20,11 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    root = tmp_path_factory.mktemp("data")
-    for case in ("fno", "a steady problem"):
-        asked = request(case, root)
-        ensure_data(Resolver.of(asked).resolve(plan(asked)[0].cell).dataset, root, ("train", "valid"))
-    return root
+    return make_data(tmp_path_factory.mktemp("data"))
 
 
 @pytest.fixture(scope="module")
@@ -39,18 +32,7 @@ def shared(data, tmp_path_factory):
 @pytest.mark.parametrize("case", CASES)
 def test_two_processes_learn_what_one_does(tmp_path, data, shared, case):
     method = fit(case, data, tmp_path)
-    logs = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("log.jsonl"))
-    assert logs and logs == sorted(path.relative_to(shared / case) for path in (shared / case).rglob("log.jsonl"))
-    for log in logs:
-        rows, others = (read_log((folder / log).parent) for folder in (tmp_path, shared / case))
-        assert [row["step"] for row in rows] == [row["step"] for row in others]
-        for row, other in zip(rows, others, strict=True):
-            for name in {"loss", "valid"} & row.keys():
-                assert other[name] == pytest.approx(row[name], rel=1e-5), f"{name} at step {row['step']}"
-    weights = load_file(shared / case / "state.safetensors")
-    for name, value in method.state().items():
-        if name != "flop_":  # each tensor as a whole: Adam turns rounding of a gradient near zero into a step
-            assert (weights[name] - value).abs().square().sum() <= 1e-6 * value.abs().square().sum(), name
+    check_alike(tmp_path, method.state(), shared / case, load_file(shared / case / "state.safetensors"))
 
 
 def test_every_method_that_shares_fits_is_among_them(data):

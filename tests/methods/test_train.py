@@ -14,7 +14,7 @@ from torch import nn
 
 from benchmark.core import Run
 from methods.blocks.diffusion.edm import Denoiser, Edm, denoising_loss, noise_levels, sample
-from methods.blocks.training import checkpoint
+from methods.blocks.training import checkpoint, loop
 from methods.blocks.training.batches import ShuffledBatches
 from methods.blocks.training.budget import Progress, Training
 from methods.blocks.training.checkpoint import read_log
@@ -22,7 +22,7 @@ from methods.blocks.training.loop import fit_loop
 from methods.blocks.training.muon import QUINTIC, Muon, orthogonalise
 from methods.blocks.training.optimiser import Ema, Group, Optimiser, default_groups, make_optimisers
 from methods.blocks.training.packing import pack, unpack
-from methods.blocks.training.sharing import shared_layers
+from methods.blocks.training.sharing import Share, pieces_of, shared_layers
 from tests.methods import training_case as case
 
 ROOT = Path(__file__).parents[2]
@@ -335,11 +335,18 @@ def test_a_denoiser_learns_a_gaussian_law_and_samples_it():
 # -- several processes, compilation
 
 
-@pytest.mark.parametrize("world", [2, pytest.param(3, marks=pytest.mark.ddp)])
-def test_several_processes_do_what_one_does_with_the_whole_batch(tmp_path, world):
+@pytest.mark.parametrize(
+    "world, kind",
+    [
+        (2, "shared"),
+        pytest.param(3, "shared", marks=pytest.mark.ddp),
+        pytest.param(2, "pieces", marks=pytest.mark.ddp),  # one process has one, the other two
+    ],
+)
+def test_several_processes_do_what_one_does_with_the_whole_batch(tmp_path, world, kind):
     alone, progress = case.fit(tmp_path / "alone", "shared")
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={world}"]
-    subprocess.run([*launcher, "-m", "tests.methods.training_case", tmp_path / "more", "shared"], cwd=ROOT, check=True)
+    subprocess.run([*launcher, "-m", "tests.methods.training_case", tmp_path / "more", kind], cwd=ROOT, check=True)
     _, saved, state = checkpoint.load(checkpoint.found(tmp_path / "more")[-1])
     for name, value in alone.state_dict().items():
         torch.testing.assert_close(saved["best"][name], value, rtol=1e-4, atol=1e-6)
@@ -351,10 +358,46 @@ def test_several_processes_do_what_one_does_with_the_whole_batch(tmp_path, world
 
 def test_batch_norm_is_refused_where_processes_share_a_batch():
     with (
-        pytest.raises(ValueError, match="batch norm would see one process's share"),
-        shared_layers(case.model(), range(2), 4),
+        pytest.raises(ValueError, match="batch norm would see a part of the batch"),
+        shared_layers(case.model(), Share(range(2), 4)),
     ):
         pass
+
+
+def stopping(steps):
+    """A loss that a kill ends, of a case in pieces of two, two and one."""
+    calls = iter(range(3 * steps))
+
+    def loss(*arguments):
+        if next(calls, None) is None:
+            raise KeyboardInterrupt
+        return case.noisy_loss(*arguments)
+
+    return loss
+
+
+@pytest.mark.parametrize("then", [2, 0])
+def test_a_fit_in_pieces_goes_on_from_its_checkpoint_in_pieces_or_at_once(tmp_path, monkeypatch, then):
+    monkeypatch.setattr(loop, "REPORT", 1e-9)
+    settings = replace(case.SETTINGS["pieces"], checkpoint_seconds=0.0)
+
+    def part(folder, loss=case.noisy_loss, at_once=2):
+        changed = replace(settings, at_once=at_once)
+        return fit(changed, loss, folder, case.validate, case.model(0.2, norm=False))[0]
+
+    with pytest.raises(KeyboardInterrupt):
+        part(tmp_path / "killed", stopping(5))
+    assert checkpoint.found(tmp_path / "killed")[-1].name.endswith("5")
+    whole, resumed = weights(part(tmp_path / "whole")), weights(part(tmp_path / "killed", at_once=then))
+    assert same(resumed, whole) if then else not same(resumed, whole)
+    for name, value in whole.items():
+        torch.testing.assert_close(resumed[name], value, rtol=1e-4, atol=1e-6)
+
+
+def test_pieces_cover_a_share_in_order_and_are_of_a_size():
+    assert pieces_of(range(3, 8), 0) == pieces_of(range(3, 8), 5) == [range(3, 8)]
+    assert pieces_of(range(3, 8), 2) == [range(3, 4), range(4, 6), range(6, 8)]
+    assert [len(piece) for piece in pieces_of(range(16), 6)] == [5, 5, 6]
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
     python -m tests.methods.training_case FOLDER KIND [SECONDS]    trains in FOLDER, SECONDS of idling a step
 
 KIND `noisy` is that. `shared` has no batch norm, so that the processes torchrun starts may share its batches, which are
-of an odd size.
+of an odd size; `pieces` takes two examples of them at a time.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -38,6 +39,7 @@ SETTINGS = {
         steps=12, batch=5, optimiser=Optimiser(name="muon", lr=3e-3), ema=0.5, precision="32-true", validations=2
     ),
 }
+SETTINGS["pieces"] = replace(SETTINGS["shared"], at_once=2)
 
 
 def data(count=10, seed=0):

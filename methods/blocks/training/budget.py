@@ -22,6 +22,9 @@ class Progress:
     step_flop: int = 0  # of one step, on all processes; 0: not counted
 
 
+MEMORY = ("checkpoint_seconds", "at_once")  # settings of `Training` that move no number
+
+
 @dataclass(frozen=True)
 class Training:
     """Defaults: the paper's hyper-parameter table; what it leaves open is marked (HDiT: as the reference code does).
@@ -40,12 +43,15 @@ class Training:
     validations: int = 10  # open; evenly spread, the last one at the end
     keep: Literal["best", "last"] = "best"  # open; which of the validated weights
     checkpoint_seconds: float = 60.0  # between checkpoints
+    at_once: int = 0  # examples of a batch that a device has in one pass, gradients added up; 0: all of its share
 
     def __post_init__(self) -> None:
         if self.steps < 1:
             raise ValueError(f"training: expected a budget of 1 step or more, got {self.steps}")
         if not 0 <= self.curriculum <= 1:
             raise ValueError(f"training: expected 0 <= curriculum <= 1, got {self.curriculum}")
+        if self.at_once < 0:
+            raise ValueError(f"training: expected at_once >= 0, got {self.at_once}")
         if not 0 <= self.ema < 1 or self.validations < 0:
             raise ValueError(f"training: expected 0 <= ema < 1, validations >= 0, got {self.ema}, {self.validations}")
 

@@ -4,7 +4,8 @@ A fit is one stage or several, and this is the one training loop of all learned 
 averaged weights that did best on `valid`. All that is random in step k is seeded by (seed, k), and the batch of step k
 is a function of (seed, k): a fit that was killed goes on from its last checkpoint and, on a CPU, ends with the same
 bits as an undisturbed one. The processes of a process group share each batch (`fabric.py`, `sharing.py`): they learn
-what one process would, to rounding. The first of them alone validates and writes.
+what one process would, to rounding, and so does one that takes its share in pieces (`Training.at_once`). The first of
+them alone validates and writes.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from benchmark.core import Run, TrajectorySet
 from benchmark.core.flop import Flop
 from methods.blocks.training import checkpoint
 from methods.blocks.training.batches import Batches, Stream, ahead, derived_seed
-from methods.blocks.training.budget import Progress, Training
+from methods.blocks.training.budget import MEMORY, Progress, Training
 from methods.blocks.training.examples import Examples
 from methods.blocks.training.fabric import make_fabric
 from methods.blocks.training.optimiser import Ema, Group, default_groups, make_optimisers, set_rate
-from methods.blocks.training.sharing import Draws, share_of, shared_layers
+from methods.blocks.training.sharing import Draws, Share, pieces_of, share_of, shared_layers
 from methods.blocks.training.symmetry import Symmetries
 
 if TYPE_CHECKING:
@@ -136,7 +137,10 @@ class _Fit:
         self.fabric, self.model, self.loss, self.settings, self.run = fabric, model, loss, settings, run
         self.seed, self.validate, self.start = seed, validate, start
         self.rank, self.world = fabric.global_rank, fabric.world_size
-        self.share = share_of(settings.batch, self.rank, self.world)
+        share = share_of(settings.batch, self.rank, self.world)
+        self.pieces = pieces_of(share, settings.at_once)
+        self.share = Share(share, settings.batch)  # while a piece is worked on, that piece
+        self.is_divided = self.world > 1 or len(self.pieces) > 1
         model.to(fabric.device).train()
         self.ema = Ema(model, settings.ema, settings.ema_power)
         self.optimisers = make_optimisers(settings.optimiser, groups or default_groups(model))
@@ -151,7 +155,7 @@ class _Fit:
     # -- the course of a fit
 
     def shared(self) -> AbstractContextManager[None]:
-        return shared_layers(self.model, self.share, self.settings.batch) if self.world > 1 else nullcontext()
+        return shared_layers(self.model, self.share) if self.is_divided else nullcontext()
 
     def train(self, batches: Batches) -> None:
         stream = ahead(batches, self.progress.steps, self.fabric.device, self.rank, self.world)
@@ -185,19 +189,31 @@ class _Fit:
         return row
 
     def step(self, batch: Any) -> Tensor:
-        step, draws = self.progress.steps, self.draws(Stream.STEP)
+        step = self.progress.steps
         set_rate(self.optimisers, self.settings.optimiser.rate(step, self.fraction()))
-        value = self.loss(self.network, batch, draws)
-        if self.world > 1:  # so that the mean over processes is that over the batch
-            value = value * (len(self.share) * self.world / self.settings.batch)
-        self.fabric.backward(value)
+        value = torch.stack([self.backward(batch, number) for number in range(len(self.pieces))]).sum()
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.optimiser.clip)
         for stepper in self.steppers:
             stepper.step()
             stepper.zero_grad()
         self.ema.update(self.model, step)
         self.progress.steps += 1
-        return torch.stack([value.detach().float(), norm.float()])
+        return torch.stack([value, norm.float()])
+
+    def backward(self, batch: Any, number: int) -> Tensor:
+        """A piece's part in the loss; its gradient is added to that of the pieces before, and with the last one shared
+        by all processes."""
+        piece, first = self.pieces[number], self.pieces[0].start
+        self.share.rows = piece
+        draws, is_last = self.draws(Stream.STEP, number), piece is self.pieces[-1]
+        if len(self.pieces) > 1:
+            batch = batch[piece.start - first : piece.stop - first]
+        with self.fabric.no_backward_sync(self.network, enabled=not is_last):
+            value = self.loss(self.network, batch, draws)
+            if self.is_divided:  # so that the mean over processes, of the sum over pieces, is that over the batch
+                value = value * (len(piece) * self.world / self.settings.batch)
+            self.fabric.backward(value)
+        return value.detach().float()
 
     def run_validation(self) -> float:
         """On the first process, for all."""
@@ -242,15 +258,16 @@ class _Fit:
 
     # -- randomness, trouble, news
 
-    def draws(self, stream: Stream) -> torch.Generator:
-        """The generator of this step; the global ones, which dropout uses, are seeded alike, on all processes."""
+    def draws(self, stream: Stream, piece: int = 0) -> torch.Generator:
+        """The generator of this step; the global ones, which dropout uses, are seeded alike, for all pieces of all
+        processes."""
         device, step = self.fabric.device, self.progress.steps
-        seed, own = (derived_seed(self.seed, step, rank, stream) for rank in (0, self.rank))
+        seed, own = (derived_seed(self.seed, step, n, stream) for n in (0, self.rank + self.world * piece))
         torch.default_generator.manual_seed(seed)
         if device.type == "cuda":
             torch.cuda.manual_seed(seed)
         whole = torch.Generator(device).manual_seed(derived_seed(seed))
-        return whole if self.world == 1 else Draws.of(derived_seed(own), whole, self.share, self.settings.batch)
+        return Draws.of(derived_seed(own), whole, self.share.rows, self.share.size) if self.is_divided else whole
 
     def check(self, rows: Tensor) -> None:
         """Refuse losses and gradients that are not finite, and losses far above the first."""
@@ -317,7 +334,7 @@ class _Fit:
         self.resumed = self.fraction()
 
     def identity(self) -> str:
-        settings = {name: value for name, value in asdict(self.settings).items() if name != "checkpoint_seconds"}
+        settings = {name: value for name, value in asdict(self.settings).items() if name not in MEMORY}
         return json.dumps({"seed": self.seed, **settings}, sort_keys=True)
 
 

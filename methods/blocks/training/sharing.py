@@ -1,14 +1,16 @@
-"""One batch on several processes: who has which examples, and random numbers that are those of the whole batch.
+"""One batch on several processes, or in pieces: who has which examples, and random numbers of the whole batch.
 
 Every process draws for all examples of a step and keeps the rows of its own, so that N processes see, together, exactly
-what one would see: noise levels spread over the batch, noise, symmetries, dropout. What a plugin draws from its
-generator in another way differs from process to process: as random, but no longer what one process would draw.
+what one would see: noise levels spread over the batch, noise, symmetries, dropout. One that has not the memory for its
+share does the same for each of its pieces. What a plugin draws from its generator in another way differs from process
+to process and from piece to piece: as random, but no longer what one process would draw.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
 
@@ -22,6 +24,21 @@ def share_of(size: int, rank: int = 0, world: int = 1) -> range:
     if size < world:
         raise ValueError(f"batch: {size} examples cannot be shared by {world} processes; use {size} or fewer")
     return range(rank * size // world, (rank + 1) * size // world)
+
+
+def pieces_of(share: range, at_once: int) -> list[range]:
+    """At most `at_once` examples each, in order, of sizes that differ by one where they must; 0: all at once."""
+    count = -(-len(share) // at_once) if at_once else 1
+    places = (share_of(len(share), k, count) for k in range(count))
+    return [share[place.start : place.stop] for place in places]
+
+
+@dataclass
+class Share:
+    """The examples of a batch that a process works on at the moment."""
+
+    rows: range
+    size: int  # of the whole batch
 
 
 class Draws(torch.Generator):
@@ -65,14 +82,14 @@ def permutation(count: int, draws: torch.Generator) -> Tensor:
 
 
 @contextmanager
-def shared_layers(model: nn.Module, share: range, size: int) -> Iterator[None]:
-    """Layers that look beyond one example: dropout drops what it would in one process; batch norm is refused."""
+def shared_layers(model: nn.Module, share: Share) -> Iterator[None]:
+    """Layers that look beyond one example: dropout drops what it would of the whole batch; batch norm is refused."""
     for name, layer in model.named_modules():
         if isinstance(layer, nn.modules.batchnorm._BatchNorm):
-            raise ValueError(f"{name}: batch norm would see one process's share of a batch; use group or layer norm")
+            raise ValueError(f"{name}: batch norm would see a part of the batch; use group or layer norm")
     layers: list[Any] = [layer for layer in model.modules() if type(layer) is nn.Dropout]
     for layer in layers:
-        layer.forward = partial(_dropout, layer, share, size)
+        layer.forward = partial(_dropout, layer, share)
     try:
         yield
     finally:
@@ -80,12 +97,12 @@ def shared_layers(model: nn.Module, share: range, size: int) -> Iterator[None]:
             del layer.forward
 
 
-def _dropout(layer: nn.Dropout, share: range, size: int, x: Tensor) -> Tensor:
+def _dropout(layer: nn.Dropout, share: Share, x: Tensor) -> Tensor:
     """By the mask of the whole batch, from the global generator, which is seeded alike everywhere."""
     if not layer.training or not layer.p:
         return x
-    each, rest = divmod(len(x), len(share))  # rows of an example
+    each, rest = divmod(len(x), len(share.rows))  # rows of an example
     if rest:
-        raise ValueError(f"dropout: expected rows for each of {len(share)} examples, got {len(x)} rows")
-    kept = F.dropout(x.new_ones(each * size, *x.shape[1:]), layer.p)
-    return x * kept[each * share.start : each * share.stop]
+        raise ValueError(f"dropout: expected rows for each of {len(share.rows)} examples, got {len(x)} rows")
+    kept = F.dropout(x.new_ones(each * share.size, *x.shape[1:]), layer.p)
+    return x * kept[each * share.rows.start : each * share.rows.stop]
