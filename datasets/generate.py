@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import multiprocessing
 import os
+import signal
 import sys
 import threading
 import time
@@ -29,6 +30,7 @@ from datasets.writer import SplitWriter, explain_os_error, journal_path
 
 SPLITS: tuple[Split, ...] = ("train", "valid", "test")
 POOL_AFTER = 4.0  # seconds of work that pay for starting workers
+WARNINGS = (signal.SIGTERM, signal.SIGUSR2)  # Slurm sends them to every process of a job; they are for the job's own
 Progress = Callable[[str, int, int], None]  # (what, done, total)
 
 
@@ -103,11 +105,13 @@ def _remote_tile(cls: type[Dataset], settings: Any, split: Split, runs: list[int
 
 def _pooled(dataset: Dataset, split: Split, tiles: list[list[int]], frames: int, workers: int) -> Iterator[Tile]:
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_end_with, initargs=(os.getpid(),)) as pool:
+    with _warnings_held():  # by what the pool starts for itself
+        pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_end_with, initargs=(os.getpid(),))
+    with pool:
         running: set[Future[Tile]] = set()
         try:
             for runs in tiles:
-                with _main_hidden():
+                with _main_hidden(), _warnings_held():
                     running.add(pool.submit(_remote_tile, type(dataset), dataset.settings, split, runs, frames))
                 if len(running) >= 2 * workers:  # bounds memory
                     done, running = wait(running, return_when=FIRST_COMPLETED)
@@ -130,12 +134,26 @@ def _main_hidden() -> Iterator[None]:
         vars(main).update(kept)
 
 
+@contextmanager
+def _warnings_held() -> Iterator[None]:
+    """What is started meanwhile has them blocked from its first moment to its last."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, WARNINGS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _end_with(parent: int) -> None:
-    """A worker whose parent was killed would wait for work for ever: let it look, and leave."""
+    """A worker whose parent was killed would wait for work for ever: let it look, and leave. It leaves too if the
+    parent itself ends it, as a pool does that has lost another worker.
+    """
 
     def watch() -> None:
         while os.getppid() == parent:
-            time.sleep(1)
+            warning = signal.sigtimedwait(WARNINGS, 1)
+            if warning is not None and warning.si_pid == parent:
+                break
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
