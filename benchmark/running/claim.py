@@ -24,16 +24,16 @@ def lock_path(record: Path) -> Path:
     return record.with_name(f".{record.name}.lock")
 
 
-def settled(path: Path, key: str, since: str, overwrite: bool) -> Record | None:
+def settled(path: Path, key: str, since: str, overwrite: bool, only_done: bool = False) -> Record | None:
     """The record, if the cell need not run: it is done, or another process has finished it since this run began.
 
-    One from the future, by a clock that was put right since, is not of this run.
+    One from the future, by a clock that was put right since, is not of this run. `only_done`: a failure settles nothing.
     """
     try:
         record = read_record(path)
     except (FileNotFoundError, RecordError):
         return None
-    if record.key != key:
+    if record.key != key or (only_done and record.state != "done"):
         return None
     is_new = since <= record.created <= now()
     return record if is_new or (record.state == "done" and not overwrite) else None

@@ -53,16 +53,18 @@ def execute(
     planned: Sequence[PlannedCell],
     report: Report = lambda event: None,
     since: str | None = None,
+    only_done: bool = False,
 ) -> list[Record]:
     """Run what is to run; one record for each planned cell, in order. KeyboardInterrupt leaves nothing running.
 
-    `since`: when the run began that this is a part of, default now; what came after counts as its own.
+    `since`: when the run began that this is a part of, default now; what came after counts as its own. `only_done`: but
+    for failures, which a job has of its earlier turns, or of somebody who gave up waiting for it.
     """
     check_device(request.device)
     check_team(request.jobs, request.device)
     check_writable(request.results, "results", "choose another with --output, or change its permissions")
     check_writable(request.runs, "runs", "change its permissions, or run from another folder")
-    run = _Execution(request, list(planned), Notes(request.kept, report), since or provenance.now())
+    run = _Execution(request, list(planned), Notes(request.kept, report), since or provenance.now(), only_done)
     try:
         run.write_unrun()
         run.work()
@@ -105,6 +107,7 @@ class _Execution:
     planned: list[PlannedCell]
     report: Report
     since: str
+    only_done: bool = False
     records: dict[Cell, Record] = field(default_factory=dict)
     processes: dict[int, WorkerProcess] = field(default_factory=dict)  # by slot
     made: set[str] = field(default_factory=set)  # fits that are there
@@ -160,7 +163,7 @@ class _Execution:
     def _hello(self, slot: int) -> dict[str, Any]:
         threads = threads_per_worker(self.request.jobs)
         return {"request": self.request.to_json(), "since": self.since, "code": self.code,
-                "slot": slot, "threads": threads}  # fmt: skip
+                "slot": slot, "threads": threads, "only_done": self.only_done}  # fmt: skip
 
     def _listen(self) -> None:
         """Wait for an answer, a death or a time limit, and deal with it."""
@@ -221,7 +224,7 @@ class _Execution:
                 if not is_free:
                     self.pending.append((planned, True))
                     return
-                record = settled(path, planned.key, self.since, overwrite=True)
+                record = settled(path, planned.key, self.since, True, self.only_done)
                 if record is None:
                     record = self._record(planned, state, reason, traceback)
                     write_record(path, record)

@@ -65,6 +65,7 @@ class Worker:
     device: torch.device
     threads: int
     say: Say
+    only_done: bool = False  # of a job: see `claim.settled`
 
     @property
     def request(self) -> Request:
@@ -104,7 +105,7 @@ class Worker:
         path = cell.path(self.request.results)
         remove_parts(path)
         resolved = self.resolver.resolve(cell)
-        record = settled(path, resolved.key, self.since, self.request.overwrite)
+        record = settled(path, resolved.key, self.since, self.request.overwrite, self.only_done)
         return record or self._compute(resolved, path)
 
     def _is_spoilt(self, record: Record) -> bool:
@@ -249,7 +250,7 @@ def main() -> None:
     run = json.loads(lines.readline())
     resolver = Resolver.of(Request.from_json(run["request"]))
     device = choose_device(resolver.request.device, run["slot"])
-    worker = Worker(resolver, run["since"], run["code"], device, run["threads"], say)
+    worker = Worker(resolver, run["since"], run["code"], device, run["threads"], say, run.get("only_done", False))
     gc.freeze()  # what is loaded now stays; collecting garbage between cells need not look at it
     for line in lines:
         job = json.loads(line)

@@ -40,7 +40,7 @@ class CellJob:
         request = Request.from_json(self.request)
         planned = plan(request, is_part=True)
         try:
-            execute(request, planned, since=self.since)
+            execute(request, planned, since=self.since, only_done=True)
         except UncompletedJobError:  # time is up, and it was the last turn
             reason = f"not done after {self.turns + 1} times the time limit of its job"
             for each in planned:
