@@ -224,7 +224,7 @@ class _Execution:
                 if not is_free:
                     self.pending.append((planned, True))
                     return
-                record = settled(path, planned.key, self.since, True, self.only_done)
+                record = settled(path, planned.key, self.since, self.request.overwrite, self.only_done)
                 if record is None:
                     record = self._record(planned, state, reason, traceback)
                     write_record(path, record)

@@ -20,7 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 from benchmark.records.cell import Cell
 from benchmark.records.files import write_json
+from benchmark.records.record import Record
 from benchmark.records.strict import read_json
+from benchmark.running import provenance
+from benchmark.running.claim import settled
 from benchmark.running.slurm.queue import NAME, Place
 
 if TYPE_CHECKING:
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
 
 BATCH = "batch.json"
 
-Stamp = list[int] | None  # of a record file: it changes when a record is written; None: there is none
+Stamp = list[int] | None  # of a record file: it changes when a record is written; None: there was none to begin with
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class Ticket:
     cell: Cell
     key: str
     fit: str  # the folder of the fit that it makes or waits for
-    before: Stamp  # of its record, when it was submitted
+    before: Stamp  # of its record, when it was submitted; what is done since it was planned counts as written
     place: Place
     since: str  # when it was submitted
     folder: Path
@@ -62,15 +65,26 @@ def stamp(record: Path) -> Stamp:
     return [status.st_ino, status.st_mtime_ns]
 
 
+def finished(planned: PlannedCell, results: Path) -> Record | None:
+    """The record, if somebody has made it since the cell was planned: it need not run any more."""
+    if planned.state == "done":  # to be overwritten
+        return None
+    return settled(planned.cell.path(results), planned.key, provenance.now(), overwrite=False, only_done=True)
+
+
 def new_batch(runs: Path, results: Path, planned: Sequence[PlannedCell], since: str) -> Path:
     """The folder of a batch that is about to be submitted."""
     folder = runs.absolute() / "slurm" / f"benchmark-{uuid.uuid4().hex[:8]}"
     cells = [
-        {"cell": p.cell.to_json(), "key": p.key, "fit": fit_folder(p), "before": stamp(p.cell.path(results))}
-        for p in planned
+        {"cell": p.cell.to_json(), "key": p.key, "fit": fit_folder(p), "before": _before(p, results)} for p in planned
     ]
     write_json(folder / BATCH, {"results": str(results.absolute()), "since": since, "cells": cells})
     return folder
+
+
+def _before(planned: PlannedCell, results: Path) -> Stamp:
+    before = stamp(planned.cell.path(results))  # first, so that no record falls between the two looks
+    return None if finished(planned, results) else before
 
 
 def note_job(folder: Path, job: str) -> None:

@@ -18,7 +18,7 @@ from benchmark.planning.resolve import is_fitted
 from benchmark.records.cell import Cell
 from benchmark.running import provenance
 from benchmark.running.claim import check_writable
-from benchmark.running.slurm.batches import Ticket, drop_batch, fit_folder, new_batch, note_job, read_tickets
+from benchmark.running.slurm.batches import Ticket, drop_batch, finished, fit_folder, new_batch, note_job, read_tickets
 from benchmark.running.slurm.job import CellJob, alone
 from benchmark.running.slurm.queue import Job, read_queue
 from benchmark.running.slurm.resources import Cluster, Resources, minutes
@@ -42,6 +42,7 @@ def submit(request: Request, planned: Sequence[PlannedCell], cluster: Cluster) -
     check_writable(request.results, "results", "choose another with --output, or change its permissions")
     check_writable(request.runs, "runs", "change its permissions, or choose another with --runs")
     queued = in_queue(request)
+    planned = [p for p in planned if not (p.action == "run" and finished(p, request.results))]
     _refuse_outdated(planned, queued)
     todo = [p for p in planned if p.action == "run" and p.cell not in queued]
     makers = _makers(planned, queued, request.overwrite)

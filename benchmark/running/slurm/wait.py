@@ -17,7 +17,7 @@ from benchmark.records.folders import tail
 from benchmark.records.record import Record, RecordError
 from benchmark.running.notes import read_note
 from benchmark.running.pool import Event, Report, conclude, execute
-from benchmark.running.slurm.batches import Ticket, read_tickets, stamp
+from benchmark.running.slurm.batches import Ticket, finished, read_tickets, stamp
 from benchmark.running.slurm.queue import Job, Place, read_queue
 
 LOOK = 1.0  # seconds between looks at records
@@ -58,7 +58,12 @@ class _Waiting:
 
     def work(self) -> None:
         tickets = read_tickets(self.request.runs, self.request.results)
-        pending = {p.cell: (p, tickets[p.cell]) for p in self.planned if p.action == "run"}
+        pending = {}
+        for p in self.planned:
+            if p.action == "run" and (record := finished(p, self.request.results)):
+                self.finish(p.cell, record)
+            elif p.action == "run":
+                pending[p.cell] = p, tickets[p.cell]
         pause, asked = ASK, 0.0
         while pending:
             for cell, (_, ticket) in list(pending.items()):

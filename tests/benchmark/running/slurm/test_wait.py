@@ -1,0 +1,82 @@
+"""Submitting and waiting while others are at the same cells; Slurm is played."""
+
+from dataclasses import replace
+
+import pytest
+
+from benchmark.planning.plan import plan
+from benchmark.records.files import read_record
+from benchmark.running import provenance
+from benchmark.running.pool import execute
+from benchmark.running.slurm import submit as submitting
+from benchmark.running.slurm import wait as waiting
+from benchmark.running.slurm.batches import new_batch, note_job, read_tickets
+from benchmark.running.slurm.queue import Job
+from benchmark.running.slurm.resources import Cluster
+from benchmark.running.slurm.submit import submit
+from benchmark.running.slurm.wait import wait
+from benchmark.running.status import overview
+from tests.benchmark.support import toy_request
+
+
+class Slurm:
+    """Takes every job and lets it wait."""
+
+    def __init__(self):
+        self.jobs = {}
+
+    def submit(self, array, request, since):
+        folder, job = new_batch(request.runs, request.results, array.planned, since), str(len(self.jobs) + 1)
+        note_job(folder, job)
+        self.jobs[folder.name, 0] = Job(job, "PENDING")
+        return job
+
+    def end(self, word):
+        self.jobs = {place: replace(job, state=word) for place, job in self.jobs.items()}
+
+
+@pytest.fixture
+def slurm(monkeypatch):
+    played = Slurm()
+    monkeypatch.setattr(submitting, "_submit", played.submit)
+    for module in (submitting, waiting):
+        monkeypatch.setattr(module, "read_queue", lambda: dict(played.jobs))
+    monkeypatch.setattr(waiting, "LOOK", 0.01)
+    monkeypatch.setattr(waiting, "ASK", 0.01)
+    return played
+
+
+@pytest.fixture
+def request_(tmp_path):
+    return toy_request(tmp_path, methods=("mean",))
+
+
+def test_a_cell_that_was_finished_since_it_was_planned_is_not_submitted(request_, slurm):
+    planned = plan(request_)
+    execute(request_, plan(request_))
+    assert submit(request_, planned, Cluster({})) == {}
+    assert [record.state for record in wait(request_, planned)] == ["done"]
+    overwritten = replace(request_, overwrite=True)
+    assert submit(overwritten, plan(overwritten), Cluster({})) == {"1": 1}
+
+
+def test_a_record_made_while_its_cell_was_submitted_stays(request_, slurm, monkeypatch):
+    planned = plan(request_)
+    execute(request_, plan(request_))
+    with monkeypatch.context() as context:
+        context.setattr(submitting, "finished", lambda *cell: None)  # not yet
+        assert submit(request_, planned, Cluster({})) == {"1": 1}
+    slurm.end("COMPLETED")  # the job found it done
+    assert [cell.state for cell in overview(request_.results, request_.runs).cells] == ["done"]
+    assert [record.state for record in wait(request_, planned)] == ["done"]
+
+
+def test_a_done_record_is_not_given_up_for_lost(request_, slurm):
+    """Whatever the clocks of node and waiter say."""
+    planned = plan(request_)
+    execute(request_, plan(request_))
+    new_batch(request_.runs, request_.results, planned, provenance.now())
+    ticket = read_tickets(request_.runs, request_.results)[planned[0].cell]
+    record = waiting._Waiting(request_, planned, lambda event: None).conclude(planned[0], ticket, None)
+    assert record is not None and record.state == "done"
+    assert read_record(planned[0].cell.path(request_.results)).state == "done"
