@@ -53,8 +53,8 @@ class Ticket:
 
 
 def fit_folder(planned: PlannedCell) -> str:
-    """Absolute, so that it says the same from every folder; "" where there is no fit."""
-    return str(Path(planned.fit).absolute()) if planned.fit else ""
+    """Resolved, so that it says the same from every folder; "" where there is no fit."""
+    return str(Path(planned.fit).resolve()) if planned.fit else ""
 
 
 def stamp(record: Path) -> Stamp:
@@ -78,7 +78,7 @@ def new_batch(runs: Path, results: Path, planned: Sequence[PlannedCell], since: 
     cells = [
         {"cell": p.cell.to_json(), "key": p.key, "fit": fit_folder(p), "before": _before(p, results)} for p in planned
     ]
-    write_json(folder / BATCH, {"results": str(results.absolute()), "since": since, "cells": cells})
+    write_json(folder / BATCH, {"results": str(results.resolve()), "since": since, "cells": cells})
     return folder
 
 
@@ -104,7 +104,7 @@ def read_tickets(runs: Path, results: Path) -> dict[Cell, Ticket]:
         if not NAME.fullmatch(path.parent.name):
             continue
         try:
-            tickets = list(_tickets(path.parent, read_json(path), str(results.absolute())))
+            tickets = list(_tickets(path.parent, read_json(path), results.resolve()))
         except (OSError, KeyError, TypeError, ValueError):  # not ours, or half of one
             continue
         for ticket in tickets:
@@ -113,8 +113,8 @@ def read_tickets(runs: Path, results: Path) -> dict[Cell, Ticket]:
     return found
 
 
-def _tickets(folder: Path, raw: Any, results: str) -> Iterator[Ticket]:
-    if raw["results"] != results:
+def _tickets(folder: Path, raw: Any, results: Path) -> Iterator[Ticket]:
+    if Path(raw["results"]).resolve() != results:
         return
     job, many = str(raw.get("job") or ""), len(raw["cells"]) > 1
     for index, entry in enumerate(raw["cells"]):

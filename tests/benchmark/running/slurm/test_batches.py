@@ -2,9 +2,11 @@
 
 import json
 import os
+from dataclasses import replace
+from pathlib import Path
 
 from benchmark.planning.plan import plan
-from benchmark.running.slurm.batches import BATCH, new_batch, note_job, read_tickets, stamp
+from benchmark.running.slurm.batches import BATCH, fit_folder, new_batch, note_job, read_tickets, stamp
 from tests.benchmark.support import toy_request
 
 
@@ -21,6 +23,23 @@ def test_the_latest_ticket_counts(tmp_path, monkeypatch):
     assert learn.job == "12_0" and learn.key == planned[0].key and os.path.isabs(learn.fit)
     assert mean.job == "" and mean.place == (second.name, 0) and mean.before is None
     assert read_tickets(request.runs, tmp_path / "other") == {}
+
+
+def test_a_ticket_is_found_from_every_folder(tmp_path, monkeypatch):
+    """By whatever path, a link too: else its cell would be submitted twice."""
+    for name in ("results", "sibling"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "results")
+    request = toy_request(tmp_path)
+    planned = plan(request)
+    monkeypatch.chdir(tmp_path / "sibling")
+    up = Path("..")
+    new_batch(up / "runs", up / "results", planned, "2026-01-01")
+    for results in (tmp_path / "results", tmp_path / "link", up / "link"):
+        (ticket,) = read_tickets(tmp_path / "runs", results).values()
+        assert ticket.fit == fit_folder(
+            replace(planned[0], fit=f"../runs/{Path(planned[0].fit).relative_to(request.runs)}")
+        )
 
 
 def test_a_folder_that_is_none_of_ours_is_passed_over(tmp_path):
