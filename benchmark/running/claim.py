@@ -27,7 +27,7 @@ def lock_path(record: Path) -> Path:
 def settled(path: Path, key: str, since: str, overwrite: bool, only_done: bool = False) -> Record | None:
     """The record, if the cell need not run: it is done, or another process has finished it since this run began.
 
-    One from the future, by a clock that was put right since, is not of this run. `only_done`: a failure settles nothing.
+    One from the future, by a clock that was put right since, is not of this run. `only_done`: no failure settles it.
     """
     try:
         record = read_record(path)

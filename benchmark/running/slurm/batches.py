@@ -57,6 +57,11 @@ def fit_folder(planned: PlannedCell) -> str:
     return str(Path(planned.fit).resolve()) if planned.fit else ""
 
 
+def batches_lock(runs: Path) -> Path:
+    """Held by who submits, or gives a job up: no two may decide on one cell at the same time."""
+    return runs / "slurm" / ".batches.lock"
+
+
 def stamp(record: Path) -> Stamp:
     try:
         status = record.stat()

@@ -16,9 +16,18 @@ from benchmark.planning.plan import PlannedCell
 from benchmark.planning.request import Request
 from benchmark.planning.resolve import is_fitted
 from benchmark.records.cell import Cell
-from benchmark.running import provenance
+from benchmark.running import locks, provenance
 from benchmark.running.claim import check_writable
-from benchmark.running.slurm.batches import Ticket, drop_batch, finished, fit_folder, new_batch, note_job, read_tickets
+from benchmark.running.slurm.batches import (
+    Ticket,
+    batches_lock,
+    drop_batch,
+    finished,
+    fit_folder,
+    new_batch,
+    note_job,
+    read_tickets,
+)
 from benchmark.running.slurm.job import CellJob, alone
 from benchmark.running.slurm.queue import Job, read_queue
 from benchmark.running.slurm.resources import Cluster, Resources, minutes
@@ -41,6 +50,11 @@ def submit(request: Request, planned: Sequence[PlannedCell], cluster: Cluster) -
     """Submit what is missing; how many cells each new job has."""
     check_writable(request.results, "results", "choose another with --output, or change its permissions")
     check_writable(request.runs, "runs", "change its permissions, or choose another with --runs")
+    with locks.hold(batches_lock(request.runs)):
+        return _submit_missing(request, planned, cluster)
+
+
+def _submit_missing(request: Request, planned: Sequence[PlannedCell], cluster: Cluster) -> dict[str, int]:
     queued = in_queue(request)
     planned = [p for p in planned if not (p.action == "run" and finished(p, request.results))]
     _refuse_outdated(planned, queued)

@@ -1,5 +1,8 @@
 """Submitting and waiting while others are at the same cells; Slurm is played."""
 
+import subprocess
+import sys
+import threading
 from dataclasses import replace
 
 import pytest
@@ -10,13 +13,22 @@ from benchmark.running import provenance
 from benchmark.running.pool import execute
 from benchmark.running.slurm import submit as submitting
 from benchmark.running.slurm import wait as waiting
-from benchmark.running.slurm.batches import new_batch, note_job, read_tickets
+from benchmark.running.slurm.batches import batches_lock, new_batch, note_job, read_tickets
 from benchmark.running.slurm.queue import Job
 from benchmark.running.slurm.resources import Cluster
 from benchmark.running.slurm.submit import submit
 from benchmark.running.slurm.wait import wait
 from benchmark.running.status import overview
 from tests.benchmark.support import toy_request
+
+HOLDER = """
+import sys
+from pathlib import Path
+from benchmark.running import locks
+with locks.hold(Path(sys.argv[1])):
+    print(flush=True)
+    sys.stdin.read()
+"""
 
 
 class Slurm:
@@ -58,6 +70,24 @@ def test_a_cell_that_was_finished_since_it_was_planned_is_not_submitted(request_
     assert [record.state for record in wait(request_, planned)] == ["done"]
     overwritten = replace(request_, overwrite=True)
     assert submit(overwritten, plan(overwritten), Cluster({})) == {"1": 1}
+
+
+def test_who_submits_the_same_cells_meanwhile_finds_them_in_the_queue(request_, slurm, tmp_path):
+    planned, program = plan(request_), tmp_path / "holder.py"
+    program.write_text(HOLDER)
+    lock = batches_lock(request_.runs)
+    other = subprocess.Popen([sys.executable, program, lock], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    other.stdout.readline()  # it has begun
+    found = []
+    ours = threading.Thread(target=lambda: found.append(submit(request_, planned, Cluster({}))))
+    ours.start()
+    ours.join(1.0)
+    assert ours.is_alive() and not slurm.jobs
+    folder = new_batch(request_.runs, request_.results, planned, provenance.now())
+    slurm.jobs[folder.name, 0] = Job("7", "PENDING")
+    other.communicate("end")
+    ours.join(60)
+    assert found == [{}]
 
 
 def test_a_record_made_while_its_cell_was_submitted_stays(request_, slurm, monkeypatch):
