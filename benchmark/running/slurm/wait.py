@@ -15,9 +15,10 @@ from benchmark.records.cell import Cell
 from benchmark.records.files import read_record
 from benchmark.records.folders import tail
 from benchmark.records.record import Record, RecordError
+from benchmark.running import locks
 from benchmark.running.notes import read_note
 from benchmark.running.pool import Event, Report, conclude, execute
-from benchmark.running.slurm.batches import Ticket, finished, read_tickets, stamp
+from benchmark.running.slurm.batches import Ticket, batches_lock, finished, read_tickets, stamp
 from benchmark.running.slurm.queue import Job, Place, read_queue
 
 LOOK = 1.0  # seconds between looks at records
@@ -77,16 +78,25 @@ class _Waiting:
             time.sleep(LOOK if pending else 0)
 
     def look(self, pending: dict[Cell, tuple[PlannedCell, Ticket]], queue: Mapping[Place, Job]) -> None:
-        """Tell what runs, and conclude what has ended without a record."""
-        for cell, (planned, ticket) in list(pending.items()):
+        """Tell what runs, and give up what has ended without a record."""
+        for cell, (_, ticket) in pending.items():
             job = queue.get(ticket.place)
-            if job is not None and job.is_active:
-                self.ended[cell] = 0
-                if job.is_running:
-                    self.tell(cell)
-                continue
-            self.ended[cell] = self.ended.get(cell, 0) + 1
-            if self.ended[cell] >= SURE and (record := self.conclude(planned, ticket, job)):
+            is_active = job is not None and job.is_active
+            self.ended[cell] = 0 if is_active else self.ended.get(cell, 0) + 1
+            if job is not None and job.is_running:
+                self.tell(cell)
+        if any(self.ended[cell] >= SURE for cell in pending):
+            with locks.hold(batches_lock(self.request.runs)):  # nobody submits them anew meanwhile
+                self.give_up(pending, queue)
+
+    def give_up(self, pending: dict[Cell, tuple[PlannedCell, Ticket]], queue: Mapping[Place, Job]) -> None:
+        """Conclude what has ended, or wait on if it has a newer job."""
+        newest = read_tickets(self.request.runs, self.request.results)
+        for cell in [cell for cell in pending if self.ended[cell] >= SURE]:
+            planned, ticket = pending[cell]
+            if newest.get(cell, ticket).place != ticket.place:
+                pending[cell], self.ended[cell] = (planned, newest[cell]), 0
+            elif record := self.conclude(planned, ticket, queue.get(ticket.place)):
                 self.finish(cell, record)
                 del pending[cell]
 

@@ -101,6 +101,24 @@ def test_a_record_made_while_its_cell_was_submitted_stays(request_, slurm, monke
     assert [record.state for record in wait(request_, planned)] == ["done"]
 
 
+def test_a_cell_that_was_submitted_anew_is_not_given_up(request_, slurm):
+    """Its record would be newer than the new job, and end it."""
+    planned = plan(request_)
+    submit(request_, planned, Cluster({}))
+    pending = {planned[0].cell: (planned[0], read_tickets(request_.runs, request_.results)[planned[0].cell])}
+    slurm.end("CANCELLED")
+    submit(request_, planned, Cluster({}))  # elsewhere
+    _, second = slurm.jobs
+    waiter = waiting._Waiting(request_, planned, lambda event: None)
+    for _ in range(3):
+        waiter.look(pending, slurm.jobs)
+    assert not waiter.records and pending[planned[0].cell][1].place == second
+    slurm.end("CANCELLED")
+    for _ in range(2):
+        waiter.look(pending, slurm.jobs)
+    assert waiter.records[planned[0].cell].state == "failed" and not pending
+
+
 def test_a_done_record_is_not_given_up_for_lost(request_, slurm):
     """Whatever the clocks of node and waiter say."""
     planned = plan(request_)
