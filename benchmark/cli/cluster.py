@@ -49,7 +49,7 @@ def submit_all(
     from benchmark.running.slurm.resources import Cluster
     from benchmark.running.slurm.submit import submit
 
-    cluster, jobs = Cluster.read(arguments.cluster), {}
+    cluster, jobs = Cluster.read(arguments.cluster, arguments.plugin), {}
     for variant, request in requests.items():
         jobs |= submit(request, planned[variant], cluster)
     if not arguments.json:

@@ -17,22 +17,25 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from benchmark.errors import UserError
 from benchmark.planning.plan import PlannedCell
+from benchmark.planning.registry import Registry, near, registry
 from benchmark.planning.settings import read_yaml, resolve
-from benchmark.records.cell import Cell
+from benchmark.records.cell import PROFILES, Cell
 
 WHICH = ("method", "task", "dataset", "profile")  # what an exception chooses cells by
 CELLS = "cells"
 
 UNITS = {"m": 1, "h": 60, "d": 24 * 60}  # minutes
-SIMPLE_TIME = re.compile(r"(?P<count>\d+(?:\.\d+)?)(?P<unit>[mhd])")
-SLURM_TIME = re.compile(r"(?:(?P<d>\d+)-)?(?P<h>\d+):(?P<m>\d\d)(?::\d\d)?")
+SIMPLE_TIME = re.compile(r"(?P<count>\d{1,6}(?:\.\d{1,6})?)(?P<unit>[mhd])")
+SLURM_TIME = re.compile(r"(?P<m>\d{1,6}):(?P<s>\d\d)|(?P<H>\d{1,6}):(?P<M>\d\d):(?P<S>\d\d)")
+SLURM_DAYS = re.compile(r"(?P<d>\d{1,4})-(?P<h>\d{1,2})(?::(?P<m>\d\d)(?::(?P<s>\d\d))?)?")
+SECONDS = {"d": 24 * 3600, "h": 3600, "m": 60, "s": 1}
 MEMORY = re.compile(r"\d+(?:\.\d+)?[MGT]")
 
 SAFETY = 4.0  # times the estimated seconds: a shared node is slower than a quiet one
@@ -70,8 +73,8 @@ class Resources:
             raise ValueError("gpus and turns: expected 0 or more")
         if self.mem is not None and not MEMORY.fullmatch(self.mem):
             raise ValueError(f"mem: expected a number and a unit like 500M or 32G, got {self.mem!r}")
-        if self.time is not None:
-            minutes(self.time)
+        if self.time is not None and 60 * minutes(self.time) <= self.warning:
+            raise ValueError(f"warning: expected less than the time, {self.time}, got {self.warning} seconds")
         for key, value in self.sbatch.items():
             if not isinstance(key, str) or not (value is True or type(value) in (str, int, float)):
                 raise ValueError(f"sbatch: expected options like exclude: node7 or exclusive: true, got {key}: {value}")
@@ -81,9 +84,9 @@ def minutes(time: str) -> int:
     """Of a time limit; whole ones, as Slurm counts them."""
     if match := SIMPLE_TIME.fullmatch(time):
         return max(1, math.ceil(float(match["count"]) * UNITS[match["unit"]]))
-    if match := SLURM_TIME.fullmatch(time):
-        parts = {name: int(value or 0) for name, value in match.groupdict().items()}
-        return max(1, 24 * 60 * parts["d"] + 60 * parts["h"] + parts["m"])
+    if match := SLURM_TIME.fullmatch(time) or SLURM_DAYS.fullmatch(time):
+        parts = {name.lower(): int(value) for name, value in match.groupdict().items() if value}
+        return max(1, math.ceil(sum(SECONDS[name] * value for name, value in parts.items()) / 60))
     raise ValueError(f"time: expected 90m, 12h, 2d or 1-12:00:00, got {time!r}")
 
 
@@ -107,15 +110,16 @@ class Cluster:
     name: str = "cluster"
 
     @classmethod
-    def read(cls, path: Path | None) -> Cluster:
+    def read(cls, path: Path | None, plugins: Iterable[Path] = ()) -> Cluster:
         """Everything in the file is checked at once, before any cell is submitted."""
         if path is None:
             return cls({})
+        known = registry(plugins)
         values = read_yaml(path)
         listed = values.pop(CELLS, [])
         if not isinstance(listed, list) or not all(isinstance(entry, dict) for entry in listed):
             raise UserError(f"{path}: {CELLS}: expected a list of entries like `- method: kriging`")
-        rules = tuple(_rule(entry, f"{path}: {CELLS}[{i}]") for i, entry in enumerate(listed))
+        rules = tuple(_rule(entry, f"{path}: {CELLS}[{i}]", known) for i, entry in enumerate(listed))
         cluster = cls(values, rules, str(path))
         _checked(Resources(), values, str(path))
         for i, rule in enumerate(rules):
@@ -137,7 +141,7 @@ def completed(resources: Resources, planned: PlannedCell, device: str) -> Resour
         resources,
         gpus=gpus,
         mem=resources.mem or f"{_default_gb(planned, gpus)}G",
-        time=resources.time or f"{_default_minutes(planned)}m",
+        time=resources.time or f"{max(_default_minutes(planned), resources.warning // 30)}m",
     )
 
 
@@ -159,18 +163,29 @@ def _default_minutes(planned: PlannedCell) -> int:
     return min(LONGEST, max(SHORTEST, math.ceil(SAFETY * seconds / 60)))
 
 
-def _rule(entry: Mapping[str, Any], where: str) -> Rule:
-    which = {key: _names(entry[key], f"{where}: {key}") for key in WHICH if key in entry}
+def _rule(entry: Mapping[str, Any], where: str, known: Registry) -> Rule:
+    which = {key: _names(entry[key], f"{where}: {key}", key, known) for key in WHICH if key in entry}
     if not which:
         raise UserError(f"{where}: says for no cells; name them by {', '.join(WHICH)}")
     return Rule(which, {key: value for key, value in entry.items() if key not in which})
 
 
-def _names(value: Any, where: str) -> tuple[str, ...]:
+def _names(value: Any, where: str, key: str, known: Registry) -> tuple[str, ...]:
     found = value if isinstance(value, list) else [value]
     if not found or not all(isinstance(name, str) for name in found):
         raise UserError(f"{where}: expected a name or a list of names, got {value!r}")
+    try:
+        for name in found:
+            _check_profile(name, known) if key == "profile" else known.check(f"{key}s", name)
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from error
     return tuple(found)
+
+
+def _check_profile(name: str, known: Registry) -> None:
+    """The suite's, or one of a plugin's dataset."""
+    if name not in PROFILES and not any(name in known.load("datasets", d).profiles for d in known.names("datasets")):
+        raise UserError(f"unknown profile {name!r}{near(name, PROFILES)}")
 
 
 def _checked(resources: Resources, changes: Mapping[str, Any], where: str) -> Resources:

@@ -13,6 +13,7 @@ from benchmark.records.cell import Cell
 from benchmark.records.record import About
 from benchmark.running.slurm.resources import Cluster, minutes
 from benchmark.running.slurm.submit import sbatch_parameters
+from tests.benchmark.support import TOY
 
 PAGE = Path(__file__).parents[4] / "CLUSTER.md"
 EXAMPLES = re.findall(r"^```yaml\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
@@ -70,6 +71,13 @@ def test_what_is_not_said_follows_from_the_plan():
         ("cells: [{gpus: 1}]", "says for no cells"),
         ("cells: [{method: 3}]", "expected a name or a list of names"),
         ("cells: [{method: fno, gpu: 1}]", "cells[0]"),
+        ("cells: [{method: fnoo}]", "cells[0]: method: unknown method 'fnoo' (did you mean fno"),
+        ("cells: [{method: [fno, mine]}]", "needs --plugin FILE"),
+        ("cells: [{profile: papers}]", "unknown profile 'papers' (did you mean paper?)"),
+        ("{time: 90m, warning: 5400}", "warning: expected less than the time, 90m, got 5400 seconds"),
+        ("time: 1m", "warning: expected less than the time"),
+        (f"time: {'9' * 400}d", "expected 90m, 12h, 2d"),
+        (f"time: '{'9' * 400}:00:00'", "expected 90m, 12h, 2d"),
         ("- gpus", "expected a mapping"),
         ("1: 2", "unknown key 1"),
     ],
@@ -81,10 +89,25 @@ def test_a_bad_file_gets_a_message(tmp_path, text, message):
 
 
 @pytest.mark.parametrize(
-    "time, expected", [("90m", 90), ("1.5h", 90), ("2d", 2880), ("1-12:00:00", 2160), ("24:00:00", 1440), ("0.1m", 1)]
-)
+    "time, expected",
+    [
+        ("90m", 90), ("1.5h", 90), ("2d", 2880), ("0.1m", 1),
+        ("30:00", 30), ("30:01", 31), ("24:00:00", 1440), ("1-12", 2160), ("1-12:30", 2190), ("1-12:00:00", 2160),
+    ],
+)  # fmt: skip
 def test_times(time, expected):
+    """As Slurm reads them; what it rounds up too."""
     assert minutes(time) == expected
+
+
+def test_a_rule_may_name_what_a_plugin_brings(tmp_path):
+    path = tmp_path / "cluster.yaml"
+    path.write_text("cells: [{method: learn, dataset: toy, cpus: 2}]")
+    assert Cluster.read(path, [TOY]).rules[0].which == {"method": ("learn",), "dataset": ("toy",)}
+
+
+def test_a_job_is_told_well_before_a_time_that_nobody_said(tmp_path):
+    assert cluster(tmp_path, "warning: 3600").of(planned(profile="laptop", seconds=1.0)).time == "120m"
 
 
 def test_what_sbatch_is_given(tmp_path):
