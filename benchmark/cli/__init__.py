@@ -67,6 +67,7 @@ def parser(verbs_wanted: Sequence[str] = tuple(VERBS)) -> argparse.ArgumentParse
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     result.add_argument("--version", action=_Version, nargs=0, help="show the suite's version and exit")
+    result.set_defaults(requests=lambda arguments: {})  # of verbs that make no fits
     verbs = result.add_subparsers(dest="verb", metavar="VERB", required=True)
     for name in verbs_wanted:
         importlib.import_module(f"benchmark.cli.{VERBS[name]}").add(verbs)
@@ -84,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     wanted = argv[:1] if argv and argv[0] in VERBS else tuple(VERBS)  # one verb's file is read, not all
     try:
         arguments = _parsed(parser(wanted), argv)
-        return as_team(lambda: arguments.execute(arguments))
+        return as_team(lambda: arguments.execute(arguments), lambda: arguments.requests(arguments).values())
     except KeyboardInterrupt:
         with suppress(ValueError):  # not of the main thread
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # we are ending already

@@ -61,7 +61,7 @@ def add(verbs: argparse._SubParsersAction) -> None:
     )
     parser.add_argument("--no-run", action="store_true", help="run nothing, draw the records that are there")
     add_running(parser)
-    parser.set_defaults(execute=execute, suite=None)
+    parser.set_defaults(execute=execute, requests=make_requests, suite=None)
 
 
 def execute(arguments: argparse.Namespace) -> int:

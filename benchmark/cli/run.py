@@ -48,7 +48,7 @@ def add(verbs: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--gpu", metavar="NAME", help="with --dry-run: forecast times for an L40S, A40, A100, H100, H200 or 4090"
     )
-    parser.set_defaults(execute=execute)
+    parser.set_defaults(execute=execute, requests=make_requests)
 
 
 def add_running(parser: argparse.ArgumentParser) -> None:

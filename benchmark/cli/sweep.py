@@ -47,7 +47,7 @@ def add(verbs: argparse._SubParsersAction) -> None:
     )
     for common in (add_profile, add_data, add_set, add_plugin, add_json):
         common(parser)
-    parser.set_defaults(execute=execute)
+    parser.set_defaults(execute=execute, requests=lambda arguments: {"": make_request(arguments)})
 
 
 def execute(arguments: argparse.Namespace) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -107,16 +107,11 @@ def fitted(cell: Resolved, context: RunContext) -> Fitted:
     context.progress("fit", 0.0)
     train, valid = _open(cell, context, "train"), _open(cell, context, "valid")
     since = context.since if context.request.overwrite else None
-    call = partial(called, call_to(cell, context), context.device)
+    call = partial(called, cell.cell, context.device)
     store = FitStore(context.request.runs, context.device, since, context.progress, context.clock, call)
     method, fit = store.serve(cell, train, valid)
     context.progress("fit", 1.0)  # a prediction that goes on from its middle is a phase of its own
     return Fitted(method, fit)
-
-
-def call_to(cell: Resolved, context: RunContext) -> dict[str, Any]:
-    """What the other processes of a team must know of a fit."""
-    return {"request": context.request.to_json(), "since": context.since, "cell": asdict(cell.cell)}
 
 
 def help_to_fit(cell: Resolved, context: RunContext, team: Team, number: int) -> None:

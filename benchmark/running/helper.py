@@ -9,9 +9,11 @@ import json
 import signal
 import sys
 import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from benchmark.planning.plan import plan
 from benchmark.planning.request import Request
 from benchmark.planning.resolve import run_folder
 from benchmark.records.cell import Cell
@@ -28,10 +30,12 @@ EVERY = 0.1  # seconds between looks
 @dataclass
 class Helper:
     team: Team
+    requests: Callable[[], Iterable[Request]]  # of its own command line
     number: int = 0  # of the newest fit
     is_busy: bool = False
     process: WorkerProcess | None = None
     hello: dict[str, Any] | None = None  # what the worker was started with
+    cells: dict[Cell, Request] | None = None  # that it may be called to; found when it is
 
     def serve(self) -> int:
         """The exit code: 1 if process 0 ends without a word."""
@@ -56,20 +60,36 @@ class Helper:
             if self.is_busy:
                 self._drop()  # the fit before was given up
             self.number = newest
-            self._begin(json.loads(store.get(f"fit/{newest}")))
+            if call := self._known(store.get(f"fit/{newest}")):
+                self._begin(*call)
+            else:
+                self._refuse(store, f"failed/{newest}")
         elif self.is_busy:
             self._attend(store, f"failed/{self.number}")
 
-    def _begin(self, call: dict[str, Any]) -> None:
-        cell, request = Cell.from_json(call["cell"]), call["request"]
-        log = run_folder(Request.from_json(request).kept, cell) / f"{cell.task}.{self.team.rank}.log"
-        hello = {"request": request, "since": call["since"], "code": {},
+    def _known(self, text: bytes) -> tuple[Cell, Request] | None:
+        """The cell that the store names, and the request of ours that it is of; None if it is of none."""
+        if self.cells is None:
+            self.cells = {p.cell: request for request in self.requests() for p in plan(request, is_part=True)}
+        try:
+            cell = Cell.from_json(json.loads(text))
+        except (ValueError, TypeError, KeyError, RecursionError):
+            return None
+        return (cell, self.cells[cell]) if cell in self.cells else None
+
+    def _refuse(self, store: Store, key: str) -> None:
+        who = f"process {self.team.rank} of {self.team.world}"
+        store.compare_set(key, "", f"{who}: the fit is of no cell that it was started for")
+
+    def _begin(self, cell: Cell, request: Request) -> None:
+        log = run_folder(request.kept, cell) / f"{cell.task}.{self.team.rank}.log"
+        hello = {"request": request.to_json(), "since": "", "code": {},
                  "slot": self.team.local_rank, "threads": threads_per_worker(1)}  # fmt: skip
         if self.process is not None and self.hello != hello:
             self._drop()
         if self.process is None:
             self.process, self.hello = WorkerProcess.start(hello, log), hello
-        self.process.send({"cell": call["cell"], "log": str(log), "fit": self.number})
+        self.process.send({"cell": cell.to_json(), "log": str(log), "fit": self.number})
         self.is_busy = True
 
     def _attend(self, store: Store, key: str) -> None:

@@ -8,7 +8,8 @@ start the same command several times. Process 0 plans, locks, evaluates and writ
 same batches, the same weights to rounding. They talk through a store, torchrun's own or one that process 0 keeps:
 
     fits          how many fits were begun
-    fit/<n>       the n-th: its run and its cell
+    fit/<n>       the n-th: its cell. All else each process has from its own command line, for anybody who reaches the
+                  port can write here
     failed/<n>    who could not go on with it, and why; then all give it up
     over          the run has ended
 
@@ -24,17 +25,20 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from benchmark.errors import UserError
 
 if TYPE_CHECKING:
     import torch
     from torch.distributed import Store  # pyright: ignore[reportPrivateImportUsage]
+
+    from benchmark.planning.request import Request
+    from benchmark.records.cell import Cell
 
 PATIENCE = timedelta(minutes=10)  # for the slowest process, at any point of a fit
 GRACE = 5.0  # seconds for a process to notice by itself that another one has failed
@@ -119,21 +123,24 @@ class Team:
         return TeamError(f"another process of the fit has ended ({error})" if mine else text)
 
 
-def as_team(lead: Callable[[], int]) -> int:
-    """`lead` alone, or as process 0 of a team; the other processes help with its fits until it is done."""
+def as_team(lead: Callable[[], int], requests: Callable[[], Iterable[Request]]) -> int:
+    """`lead` alone, or as process 0 of a team; the other processes help with its fits until it is done.
+
+    `requests`: what this process was started for, and so helps with.
+    """
     team = Team.here()
     if team is None:
         return lead()
     if team.rank:
         from benchmark.running.helper import Helper
 
-        return Helper(team).serve()
+        return Helper(team, requests).serve()
     with team.led():
         return lead()
 
 
 @contextmanager
-def called(call: Mapping[str, Any], device: torch.device) -> Iterator[int]:
+def called(cell: Cell, device: torch.device) -> Iterator[int]:
     """By the worker of process 0: what follows is a fit that the whole team is called to; how many processes it has."""
     team = Team.here()
     if team is None:
@@ -141,7 +148,7 @@ def called(call: Mapping[str, Any], device: torch.device) -> Iterator[int]:
         return
     store = team.store()
     number = store.add("fits", 1)
-    store.set(f"fit/{number}", json.dumps(call))
+    store.set(f"fit/{number}", json.dumps(cell.to_json()))
     with team.joined(number, device):
         yield team.world
 

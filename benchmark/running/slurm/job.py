@@ -32,7 +32,7 @@ class CellJob:
     def __call__(self) -> int:
         """With several tasks, the first does what a single one would; the others help with its fits."""
         use_own_cores()
-        return as_team(self.lead)
+        return as_team(self.lead, lambda: [Request.from_json(self.request)])
 
     def lead(self) -> int:
         from submitit.core.utils import UncompletedJobError
