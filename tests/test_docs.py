@@ -36,6 +36,7 @@ METRICS = ROOT / "benchmark" / "scoring" / "METRICS.md"
 ALONE = ("eci", "voronoi_unet", "OPERATORS")  # cards of methods that have no folder
 CARDS = [*(ROOT / "methods").rglob("README.md"), *(ROOT / "methods" / f"{name}.md" for name in ALONE)]
 HEADINGS = ("Source", "What it fixes", "What we chose", "Cost", "Remarks")
+CLUSTER = re.findall(r"^```yaml\n(.*?)^```", (ROOT / "CLUSTER.md").read_text(), re.DOTALL | re.MULTILINE)[0]
 BLOCK = re.compile(r"(<!-- table -->\n).*?(<!-- end of table -->)", re.DOTALL)
 TASKS = ("cont_3", "fwd_full")
 TRAJECTORIES = 32  # of the test set
@@ -164,6 +165,8 @@ def commands() -> list[str]:
 def test_a_documented_command_is_accepted(command, tmp_path, capsys, monkeypatch):
     for count in ("memory", "fit_work", "prediction_work"):  # takes seconds
         monkeypatch.setattr(f"benchmark.planning.counts.{count}", lambda *cell: None)
+    monkeypatch.chdir(tmp_path)
+    Path("cluster.yaml").write_text(CLUSTER)
     arguments = [*shlex.split(command)[3:], "--data", str(tmp_path / "data"), "--runs", str(tmp_path / "runs")]
     if arguments[0] in ("run", "curve"):
         assert main([*arguments, "--dry-run", "--output", str(tmp_path / "results")]) == 0, capsys.readouterr().err

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from functools import cache, partial
+from functools import cache
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from benchmark.planning.estimate import Estimate, Means
     from benchmark.planning.machine import Machine
     from benchmark.planning.plan import PlannedCell
+    from benchmark.records.cell import Cell
 
 HEADER = ("method", "task", "dataset", "profile", "seed", "state", "time", "memory MB", "disk MB", "reason")
 UNKNOWN = "?"
@@ -27,16 +28,21 @@ def means_of(arguments: argparse.Namespace) -> Means:
     """A plan that is shown counts and forecasts; one that is run does not wait for it, unless a cluster must know."""
     from benchmark.planning.estimate import Means
     from benchmark.planning.machine import gpu
+    from benchmark.running.slurm.resources import Cluster
 
-    name = getattr(arguments, "gpu", None)
-    if name and not arguments.dry_run:
-        raise UserError("--gpu says for which GPU --dry-run forecasts; --device says where cells run")
-    if not arguments.dry_run:
-        return Means(memory=inf if arguments.executor == "slurm" else 0)
-    machine = partial(gpu, name) if name else partial(_here, arguments.device)
+    name, on_cluster = getattr(arguments, "gpu", None), arguments.executor == "slurm"
+    if name and not (arguments.dry_run or on_cluster):
+        raise UserError("--gpu says for which GPU --dry-run and Slurm forecast; --device says where cells run")
     if name:
-        machine()  # refuses a name that is not known
-    return Means(COUNTS, machine, named=bool(name))
+        gpu(name)  # refuses one that is not known
+    cluster = Cluster.read(arguments.cluster, arguments.plugin) if on_cluster else Cluster({})
+
+    def machine(cell: Cell) -> Machine | None:
+        own = name or cluster.changes(cell).get("gpu_type")
+        return gpu(own) if own else _here(arguments.device) if arguments.dry_run else None
+
+    counts = COUNTS if arguments.dry_run else inf if on_cluster else 0
+    return Means(counts, machine, named=bool(name) and arguments.dry_run)
 
 
 @cache
@@ -62,6 +68,8 @@ def show_plan(planned: Planned, as_json: bool) -> int:
         print(
             f">: {bounds} cells take more memory than this; a plan counts {COUNTS} kinds of fits at most, no references"
         )
+    for beyond in dict.fromkeys(p.estimate.beyond for _, p in cells if p.estimate.beyond):
+        print(f"!: more than {beyond}, as counted in float32; lower `training.batch`, or share the fit (CLUSTER.md)")
     for line in dict.fromkeys(note for _, p in cells if (note := note_of(p))):
         print(line)
     return 0
@@ -121,7 +129,8 @@ def _row(p: PlannedCell) -> list[Any]:
 
 
 def _taken(e: Estimate) -> list[str]:
-    return [seconds(e.seconds), f"{'> ' if e.bound else ''}{e.memory_mb:.0f}", f"{e.disk_mb:.0f}"]
+    memory = f"{'> ' if e.bound else '! ' if e.beyond else ''}{e.memory_mb:.0f}"
+    return [seconds(e.seconds), memory, f"{e.disk_mb:.0f}"]
 
 
 def seconds(value: float | None) -> str:

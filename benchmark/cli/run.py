@@ -46,7 +46,9 @@ def add(verbs: argparse._SubParsersAction) -> None:
     add_running(parser)
     parser.add_argument("--no-wait", action="store_true", help="with --executor slurm: submit the jobs and return")
     parser.add_argument(
-        "--gpu", metavar="NAME", help="with --dry-run: forecast times for an L40S, A40, A100, H100, H200 or 4090"
+        "--gpu",
+        metavar="NAME",
+        help="L40S, A40, A100, H100, H200 or 4090: what --dry-run and the times of Slurm jobs are forecast for",
     )
     parser.set_defaults(execute=execute, requests=make_requests)
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmark.core import Split
+from benchmark.core import Memory, Split
 from benchmark.planning import counts
 from benchmark.planning.forecast import Forecast, forecast
 from benchmark.planning.machine import Machine
@@ -46,6 +46,7 @@ class Estimate:
     basis: str
     flop: float | None = None  # of fit and prediction, where they are forecast
     bound: bool = False  # there is more memory than `memory_mb`, nobody counted how much
+    beyond: str = ""  # what a fit or a prediction does not go into: the memory of the machine it is forecast for
 
 
 NOTHING = Estimate(0.0, 0.0, 0.0, "nothing to do")
@@ -56,7 +57,7 @@ class Means:
     """What may be spent on estimates, and for which machine they are."""
 
     memory: float = 0  # how many counts of it may be made, each of a second or more
-    machine: Callable[[], Machine] | None = None  # that times are forecast for; None: they are not
+    machine: Callable[[Cell], Machine | None] = lambda cell: None  # that times are forecast for; None: they are not
     named: bool = False  # asked for by its name: its forecast counts more than records of other machines
 
 
@@ -74,11 +75,12 @@ def estimate(
     has_fit = fit_counted or is_fitted(cell.fit_folder(request.runs))
     record = None if means.named and cell.method.kind == "learned" else _nearest_record(cell.cell, request.results)
     if record is None:
-        seconds, basis, flop = _unseen(cell, request, has_fit, means)
+        seconds, basis, found = _unseen(cell, request, has_fit, means)
         own = counts.memory(cell, trajectories * samples, means.memory) if means.memory else None
         memory = 0.0 if own is None else PROCESS_MB + max(own.fit, own.predict) / 2**20
         disk += COPIES * _parameters(cell) * BYTES / 2**20 if means.memory and not has_fit else 0.0
-        return Estimate(seconds, memory + video_mb * (samples + 3), disk, basis, flop, own is None)
+        flop, beyond = (found.flop, _beyond(own, found.machine)) if found else (None, "")
+        return Estimate(seconds, memory + video_mb * (samples + 3), disk, basis, flop, own is None, beyond)
     cost = record.cost
     longer = 1.0 if record.cell.variant == cell.cell.variant else request.budget  # a record of the plain budget
     seconds = cost["predict_seconds"] * trajectories * samples * (longer if cell.method.scope == "instance" else 1.0)
@@ -87,13 +89,19 @@ def estimate(
     return Estimate(seconds, max(cost["peak_memory_mb"], video_mb), disk, f"the record of {record.cell}")
 
 
-def _unseen(cell: Resolved, request: Request, has_fit: bool, means: Means) -> tuple[float | None, str, float | None]:
-    """Seconds of a cell without a record, who says so, and the FLOP where they are counted."""
+def _unseen(cell: Resolved, request: Request, has_fit: bool, means: Means) -> tuple[float | None, str, Forecast | None]:
+    """Seconds of a cell without a record, who says so, and the forecast if that does."""
     seconds, basis = _declared(cell, request, has_fit)
-    if means.machine is None or cell.method.kind != "learned" or (seconds is not None and not means.named):
+    if cell.method.kind != "learned" or (seconds is not None and not means.named):
         return seconds, basis, None
-    found: Forecast | None = forecast(cell, means.machine(), has_fit)
-    return (seconds, basis, None) if found is None else (found.seconds, found.basis, found.flop)
+    machine = means.machine(cell.cell)
+    found = forecast(cell, machine, has_fit) if machine is not None else None
+    return (seconds, basis, None) if found is None else (found.seconds, found.basis, found)
+
+
+def _beyond(own: Memory | None, machine: Machine) -> str:
+    is_beyond = own is not None and max(own.fit, own.predict) > machine.memory
+    return f"the {machine.memory / 1e9:.0f} GB of one {machine.name}" if is_beyond else ""
 
 
 def _parameters(cell: Resolved) -> int:

@@ -9,6 +9,7 @@ measurements; they are what training in eager PyTorch commonly reaches, and ever
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import Literal
 
 from benchmark.core import Work
@@ -32,6 +33,7 @@ class Machine:
     used: float = USED
     streamed: float = STREAMED
     width: float = 0.5  # of a number in bfloat16 to one in float32; 1: a CPU, which computes in float32
+    memory: float = inf  # bytes, of a GPU
 
     def seconds(self, work: Work, precision: Precision) -> float:
         rate, width = (self.bf16, self.width) if precision == "bf16" else (self.fp32, 1.0)
@@ -48,15 +50,15 @@ class Machine:
         )
 
 
-GPUS = {  # dense rates of NVIDIA's data sheets
+GPUS = {  # dense rates and memory of NVIDIA's data sheets
     gpu.name: gpu
     for gpu in (
-        Machine("L40S", 362e12, 91.6e12, 864e9),
-        Machine("A40", 149.7e12, 37.4e12, 696e9),
-        Machine("A100", 312e12, 19.5e12, 2039e9),  # SXM, 80 GB
-        Machine("H100", 989e12, 67e12, 3350e9),  # SXM, 80 GB
-        Machine("H200", 989e12, 67e12, 4800e9),
-        Machine("4090", 165.2e12, 82.6e12, 1008e9),
+        Machine("L40S", 362e12, 91.6e12, 864e9, memory=48e9),
+        Machine("A40", 149.7e12, 37.4e12, 696e9, memory=48e9),
+        Machine("A100", 312e12, 19.5e12, 2039e9, memory=80e9),  # SXM, 80 GB
+        Machine("H100", 989e12, 67e12, 3350e9, memory=80e9),  # SXM, 80 GB
+        Machine("H200", 989e12, 67e12, 4800e9, memory=141e9),
+        Machine("4090", 165.2e12, 82.6e12, 1008e9, memory=24e9),
     )
 }
 
@@ -65,5 +67,5 @@ def gpu(name: str) -> Machine:
     """By its name, however it is written."""
     found = {known.lower(): machine for known, machine in GPUS.items()}.get(name.lower().removeprefix("rtx").strip())
     if found is None:
-        raise UserError(f"--gpu: {name!r} is not known; expected one of {', '.join(GPUS)}")
+        raise UserError(f"GPU {name!r} is not known; expected one of {', '.join(GPUS)}")
     return found

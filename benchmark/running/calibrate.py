@@ -21,7 +21,8 @@ def measure_machine(name: str = "auto", seconds: float = SECONDS) -> Machine:
     device = torch.device(kind)
     if device.type == "cuda":
         fp32, bf16 = (_products(device, dtype, seconds / 2) for dtype in (torch.float32, torch.bfloat16))
-        return Machine(torch.cuda.get_device_name(device), bf16, fp32, _copies(device), "measured here")
+        known = torch.cuda.get_device_properties(device)
+        return Machine(known.name, bf16, fp32, _copies(device), "measured here", memory=known.total_memory)
     rate = 1e9 * matmul_rate(kind, seconds)  # a CPU trains in float32
     return Machine(
         cpu_model(), rate, rate, _copies(device), f"measured here, {torch.get_num_threads()} threads", width=1.0

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.errors import UserError
+from benchmark.planning.machine import gpu
 from benchmark.planning.plan import PlannedCell
 from benchmark.planning.registry import Registry, near, registry
 from benchmark.planning.settings import read_yaml, resolve
@@ -39,6 +40,7 @@ SECONDS = {"d": 24 * 3600, "h": 3600, "m": 60, "s": 1}
 MEMORY = re.compile(r"\d+(?:\.\d+)?[MGT]")
 
 SAFETY = 4.0  # times the estimated seconds: a shared node is slower than a quiet one
+FORECAST_SAFETY = 2.0  # times the seconds that are forecast for the GPU: training took up to 1.7 of them on a CPU
 SHORTEST, UNKNOWN = 30, {"smoke": 30, "laptop": 4 * 60}  # minutes
 LONGEST = 24 * 60  # where nothing is known: what most clusters allow; the job goes on in another turn
 FLOOR_GB = {"smoke": 2, "laptop": 4}
@@ -54,6 +56,7 @@ class Resources:
     qos: str | None = None
     constraint: str | None = None
     gpus: int | None = None  # None: 1 for a learned method at profile paper, else 0
+    gpu_type: str | None = None  # "L40S": what `time` is forecast for; Slurm is not told
     cpus: int = 4
     mem: str | None = None  # "32G", of a node
     time: str | None = None  # "90m", "12h", "2d", or as Slurm writes it
@@ -75,9 +78,18 @@ class Resources:
             raise ValueError(f"mem: expected a number and a unit like 500M or 32G, got {self.mem!r}")
         if self.time is not None and 60 * minutes(self.time) <= self.warning:
             raise ValueError(f"warning: expected less than the time, {self.time}, got {self.warning} seconds")
+        if self.gpu_type is not None:
+            _check_gpu(self.gpu_type)
         for key, value in self.sbatch.items():
             if not isinstance(key, str) or not (value is True or type(value) in (str, int, float)):
                 raise ValueError(f"sbatch: expected options like exclude: node7 or exclusive: true, got {key}: {value}")
+
+
+def _check_gpu(name: str) -> None:
+    try:
+        gpu(name)
+    except UserError as error:
+        raise ValueError(f"gpu_type: {error}") from error
 
 
 def minutes(time: str) -> int:
@@ -126,12 +138,16 @@ class Cluster:
             _checked(Resources(), {**values, **rule.changes}, f"{path}: {CELLS}[{i}]")
         return cluster
 
-    def of(self, planned: PlannedCell, device: str = "auto") -> Resources:
-        changes = dict(self.common)
+    def changes(self, cell: Cell) -> dict[str, Any]:
+        """What is said for a cell."""
+        found = dict(self.common)
         for rule in self.rules:
-            if rule.matches(planned.cell):
-                changes |= rule.changes
-        return completed(_checked(Resources(), changes, self.name), planned, device)
+            if rule.matches(cell):
+                found |= rule.changes
+        return found
+
+    def of(self, planned: PlannedCell, device: str = "auto") -> Resources:
+        return completed(_checked(Resources(), self.changes(planned.cell), self.name), planned, device)
 
 
 def completed(resources: Resources, planned: PlannedCell, device: str) -> Resources:
@@ -141,7 +157,7 @@ def completed(resources: Resources, planned: PlannedCell, device: str) -> Resour
         resources,
         gpus=gpus,
         mem=resources.mem or f"{_default_gb(planned, gpus)}G",
-        time=resources.time or f"{max(_default_minutes(planned), resources.warning // 30)}m",
+        time=resources.time or f"{max(_default_minutes(planned, gpus), resources.warning // 30)}m",
     )
 
 
@@ -156,11 +172,12 @@ def _default_gb(planned: PlannedCell, gpus: int) -> int:
     return max(floor, math.ceil(1.5 * planned.estimate.memory_mb / 1024 + 1))
 
 
-def _default_minutes(planned: PlannedCell) -> int:
-    seconds = planned.estimate.seconds
-    if seconds is None:
+def _default_minutes(planned: PlannedCell, gpus: int) -> int:
+    seconds, is_forecast = planned.estimate.seconds, planned.estimate.flop is not None
+    if seconds is None or (is_forecast and not gpus):  # it is of a GPU
         return UNKNOWN.get(planned.cell.profile, LONGEST)
-    return min(LONGEST, max(SHORTEST, math.ceil(SAFETY * seconds / 60)))
+    safety = FORECAST_SAFETY if is_forecast else SAFETY
+    return min(LONGEST, max(SHORTEST, math.ceil(safety * seconds / 60)))
 
 
 def _rule(entry: Mapping[str, Any], where: str, known: Registry) -> Rule:

@@ -1,13 +1,14 @@
 """Times forecast from counted work and a machine's rates."""
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
 
 from benchmark.cli import main
 from benchmark.cli.plan_view import show_plan
-from benchmark.core import Work
+from benchmark.core import Memory, Work
 from benchmark.errors import UserError
 from benchmark.planning import counts
 from benchmark.planning.estimate import Means
@@ -65,12 +66,12 @@ def test_a_cell_that_nobody_ran_is_forecast(tmp_path, monkeypatch):
     monkeypatch.setattr(counts, "memory", lambda cell, videos, most: None)
     places = {"results": tmp_path / "results", "runs": tmp_path / "runs", "data": tmp_path / "data"}
     request = Request(("fno", "kriging"), ("cont_3",), seeds=(0, 1), profile="paper", **places)
-    fit, again, *references = (p.estimate for p in plan(request, means=Means(9, lambda: ROUND)))
+    fit, again, *references = (p.estimate for p in plan(request, means=Means(9, lambda cell: ROUND)))
     assert fit.seconds == again.seconds == 2200 and fit.flop == 1e15 + 1e14 and "40 %" not in fit.basis
     assert all(e.seconds is None and e.flop is None for e in references)
     quick = replace(request, profile="laptop")
-    assert plan(quick, means=Means(9, lambda: ROUND))[0].estimate.seconds == 300  # the profile's budget
-    assert plan(quick, means=Means(9, lambda: ROUND, named=True))[0].estimate.flop > 0
+    assert plan(quick, means=Means(9, lambda cell: ROUND))[0].estimate.seconds == 300  # the profile's budget
+    assert plan(quick, means=Means(9, lambda cell: ROUND, named=True))[0].estimate.flop > 0
 
 
 def test_a_record_of_a_variant_is_better_than_none_and_is_named(tmp_path, capsys):
@@ -98,6 +99,17 @@ def test_a_dry_run_says_what_is_assumed(tmp_path, capsys, monkeypatch):
     assert "expected one of L40S" in capsys.readouterr().err
     assert main(["run", "--method", "fno", "--task", "cont_3", "--gpu", "H100", *folders]) == 2
     assert "--device says where cells run" in capsys.readouterr().err
+
+
+def test_a_plan_marks_what_does_not_go_into_the_gpu(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(counts, "memory", lambda cell, videos, most: Memory(5e10, 1e9))
+    folders = ["--output", str(tmp_path / "r"), "--runs", str(tmp_path / "w"), "--data", str(tmp_path / "d")]
+    command = ["run", "--method", "fno", "--task", "cont_3", "--profile", "paper", "--dry-run", *folders, "--gpu"]
+    assert main([*command, "L40S"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"fno .* ! \d{5}", out) and "!: more than the 48 GB of one L40S" in out
+    assert main([*command, "A100"]) == 0
+    assert "!" not in capsys.readouterr().out
 
 
 def test_counts_are_looked_up_before_they_are_made(monkeypatch):

@@ -19,10 +19,10 @@ PAGE = Path(__file__).parents[4] / "CLUSTER.md"
 EXAMPLES = re.findall(r"^```yaml\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
 
 
-def planned(method="videopde", profile="paper", kind="learned", seconds=None, memory_mb=0.0):
+def planned(method="videopde", profile="paper", kind="learned", seconds=None, memory_mb=0.0, flop=None):
     cell = Cell(method, "cont_3", "navier_stokes", profile, 0)
     about = About(kind, False, "task")
-    return PlannedCell(cell, "missing", "run", estimate=Estimate(seconds, memory_mb, 0.0, ""), about=about)
+    return PlannedCell(cell, "missing", "run", estimate=Estimate(seconds, memory_mb, 0.0, "", flop), about=about)
 
 
 def cluster(tmp_path, text):
@@ -74,6 +74,7 @@ def test_what_is_not_said_follows_from_the_plan():
         ("cells: [{method: fnoo}]", "cells[0]: method: unknown method 'fnoo' (did you mean fno"),
         ("cells: [{method: [fno, mine]}]", "needs --plugin FILE"),
         ("cells: [{profile: papers}]", "unknown profile 'papers' (did you mean paper?)"),
+        ("gpu_type: K80", "gpu_type: GPU 'K80' is not known; expected one of L40S"),
         ("{time: 90m, warning: 5400}", "warning: expected less than the time, 90m, got 5400 seconds"),
         ("time: 1m", "warning: expected less than the time"),
         (f"time: {'9' * 400}d", "expected 90m, 12h, 2d"),
@@ -104,6 +105,14 @@ def test_a_rule_may_name_what_a_plugin_brings(tmp_path):
     path = tmp_path / "cluster.yaml"
     path.write_text("cells: [{method: learn, dataset: toy, cpus: 2}]")
     assert Cluster.read(path, [TOY]).rules[0].which == {"method": ("learn",), "dataset": ("toy",)}
+
+
+def test_a_forecast_chooses_the_time_of_what_has_a_gpu(tmp_path):
+    found = cluster(tmp_path, "gpu_type: L40S\ncells: [{method: fno, gpus: 0}, {method: deeponet, gpu_type: A100}]")
+    minute, hour = (found.of(planned(seconds=s, flop=1e15)).time for s in (60.0, 3600.0))
+    assert (minute, hour, found.of(planned(seconds=1e6, flop=1e15)).time) == ("30m", "120m", "1440m")
+    assert found.of(planned("fno", seconds=60.0, flop=1e15)).time == "1440m"  # it is of a GPU
+    assert [found.changes(planned(m).cell)["gpu_type"] for m in ("videopde", "deeponet")] == ["L40S", "A100"]
 
 
 def test_a_job_is_told_well_before_a_time_that_nobody_said(tmp_path):
