@@ -9,6 +9,7 @@ import json
 import math
 import re
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -31,10 +32,26 @@ def read_json(path: Path) -> Any:
 
 
 def parse_json(text: str) -> Any:
+    """A value that can be walked by recursion."""
     try:
-        return json.loads(text, parse_constant=_no_number)
+        value = json.loads(text, parse_constant=_no_number)
     except RecursionError:
         raise ValueError("nested too deeply") from None
+    _check_depth(value)
+    return value
+
+
+def _check_depth(value: Any) -> None:
+    level = [value]
+    for _ in range(DEPTH):
+        level = [part for whole in level for part in _parts(whole) if isinstance(part, (dict, list))]
+    if level:
+        raise ValueError(f"nested more than {DEPTH} deep")
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    """Of a dict or a list; of the rest nothing."""
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
 def checked(value: Any, depth: int = DEPTH) -> Any:

@@ -18,11 +18,14 @@ import pytest
 import torch
 
 from benchmark.cli import main
+from benchmark.records import strict
 from benchmark.records.cell import Cell
 from benchmark.records.files import read_record, write_record
+from benchmark.records.folders import note_path
 from benchmark.records.predictions import PredictionsError, predictions_path, read_predictions, write_predictions
 from benchmark.records.record import RecordError
 from benchmark.running.fits import read_fit
+from benchmark.running.notes import read_note
 from datasets.generate import ensure_data
 from datasets.layout import DataError, split_path
 from datasets.store import open_split
@@ -83,6 +86,30 @@ def test_a_record_that_is_no_plain_file_is_refused_and_not_waited_for(record, ki
     assert main(["leaderboard", "--profile", "smoke", "--results", str(record.parents[3])]) == 1
     out, err = capsys.readouterr()
     assert "fno" in out and "fno-s0.json" in err and "Traceback" not in err
+
+
+DEEP = ("1", '"\\u0041"', '"\N{LATIN SMALL LETTER A WITH DIAERESIS}"')  # the last two are made visible
+
+
+@pytest.mark.parametrize("inmost", DEEP)
+@pytest.mark.parametrize("depth", [strict.DEPTH + 1, 500, 900, 100_000])
+def test_deep_json_is_refused_by_all_who_read_it(record, depth, inmost, capsys):
+    text, runs = "[" * depth + inmost + "]" * depth, record.parents[4] / "runs"
+    record.write_text(text)
+    note = note_path(runs, CELL)
+    batch = runs / "slurm" / "benchmark-0123abcd" / "batch.json"
+    for path in (note, batch):
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+    results = ["--results", str(record.parents[3])]
+    assert main(["leaderboard", "--profile", "smoke", *results]) == 1 and "nested" in capsys.readouterr().err
+    assert main(["status", "--runs", str(runs), *results]) == 0 and "unreadable" in capsys.readouterr().out
+    assert read_note(runs, CELL) is None
+
+
+def test_json_is_read_to_its_bound(tmp_path):
+    for depth in (1, strict.DEPTH):
+        assert strict.parse_json("[" * depth + "]" * depth) is not None
 
 
 def test_damaged_predictions_are_read_or_refused(predictions):
