@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from benchmark.records.cell import Cell
 from benchmark.records.files import write_json
 from benchmark.records.folders import note_path
-from benchmark.records.strict import read_json
+from benchmark.records.strict import finite, read_json
 from benchmark.running.provenance import now
 
 if TYPE_CHECKING:
@@ -37,12 +37,20 @@ class Note:
     host: str
     process: int
 
+    @property
+    def is_sound(self) -> bool:
+        """Whether it is what `Notes` writes; a file may hold anything."""
+        texts, left = (self.message, self.at, self.host), () if self.seconds_left is None else (self.seconds_left,)
+        is_typed = all(isinstance(text, str) for text in texts) and finite(self.fraction, self.process, *left)
+        return is_typed and 0 <= self.fraction <= 1
+
 
 def read_note(runs: Path, cell: Cell) -> Note | None:
     try:
-        return Note(**read_json(note_path(runs, cell)))
+        note = Note(**read_json(note_path(runs, cell)))
     except (OSError, TypeError, ValueError):
         return None
+    return note if note.is_sound else None
 
 
 class Notes:

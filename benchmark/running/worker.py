@@ -151,13 +151,13 @@ class _Progress:
         self.say, self.last, self.logged, self.message = say, 0.0, -LOG_EVERY, ""
 
     def __call__(self, message: str, fraction: float) -> None:
-        clock = time.monotonic()
+        clock, fraction = time.monotonic(), min(1.0, max(0.0, float(fraction)))  # NaN is 0: JSON has none
         if clock - self.logged >= LOG_EVERY:
             self.logged = clock
             _log(f"{provenance.now()} {fraction:4.0%} {message}")
         if message != self.message or clock - self.last >= PROGRESS_EVERY:
             self.last, self.message = clock, message
-            self.say("progress", message=str(message), fraction=float(fraction))
+            self.say("progress", message=str(message), fraction=fraction)
 
 
 def _failure(cell: Resolved, context: RunContext, error: BaseException) -> Record:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from benchmark.records.cell import Cell
 from benchmark.records.files import write_json
 from benchmark.records.record import Record
-from benchmark.records.strict import read_json
+from benchmark.records.strict import checked, read_json
 from benchmark.running import provenance
 from benchmark.running.claim import settled
 from benchmark.running.slurm.queue import NAME, Place
@@ -109,7 +109,7 @@ def read_tickets(runs: Path, results: Path) -> dict[Cell, Ticket]:
         if not NAME.fullmatch(path.parent.name):
             continue
         try:
-            tickets = list(_tickets(path.parent, read_json(path), results.resolve()))
+            tickets = list(_tickets(path.parent, checked(read_json(path)), results.resolve()))
         except (OSError, KeyError, TypeError, ValueError):  # not ours, or half of one
             continue
         for ticket in tickets:

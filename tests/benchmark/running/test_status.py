@@ -1,6 +1,7 @@
 """What is told of a local run, and of jobs where Slurm is not there to ask."""
 
 import json
+import math
 import threading
 
 import pytest
@@ -8,6 +9,8 @@ import pytest
 from benchmark.cli import main
 from benchmark.planning.plan import plan
 from benchmark.records.folders import log_path, note_path
+from benchmark.running import locks, worker
+from benchmark.running.claim import lock_path
 from benchmark.running.notes import Notes, Pace, read_note
 from benchmark.running.pool import Event, execute
 from benchmark.running.slurm.batches import new_batch
@@ -89,6 +92,51 @@ def test_notes_are_written_now_and_then_and_taken_away(tmp_path):
     assert note is not None and note.fraction == 0.2 and note.seconds_left == pytest.approx(32.0)
     notes(Event("end", cell))
     assert read_note(tmp_path, cell) is None
+
+
+@pytest.mark.parametrize("fraction", [math.nan, math.inf, -1.0, 7])
+def test_a_fraction_that_is_none_costs_no_run_its_notes(tmp_path, fraction):
+    told, cell = [], plan(toy_request(tmp_path))[0].cell
+    progress = worker._Progress(lambda kind, **content: told.append(json.loads(json.dumps(content))))
+    progress("fit", fraction)
+    notes = Notes(tmp_path, lambda event: None, lambda: 100.0)
+    notes(Event("progress", cell, **told[0]))
+    note = read_note(tmp_path, cell)
+    assert note is not None and 0 <= note.fraction <= 1
+
+
+NOTE = {"message": "fit", "fraction": 0.5, "seconds_left": 3.0, "at": "now", "host": "here", "process": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("seconds_left", "1e400"), ("seconds_left", f"1{'0' * 400}"), ("seconds_left", '"soon"'), ("fraction", '"x"'),
+        ("fraction", "null"), ("fraction", "1e300"), ("message", "3"), ("host", "[]"), ("process", "{}"), ("more", "1"),
+    ],
+)  # fmt: skip
+def test_a_note_that_is_none_is_passed_over(tmp_path, capsys, monkeypatch, name, value):
+    request = toy_request(tmp_path)
+    cell = plan(request)[0].cell
+    path, lock = note_path(request.runs, cell), lock_path(cell.path(request.results))
+    for file in (path, lock):
+        file.parent.mkdir(parents=True)
+        file.write_text(json.dumps(NOTE))
+    monkeypatch.setattr(locks, "is_held", lambda path: True)  # by another process
+    assert "50 %" in status(request, capsys)[1]
+    path.write_text(json.dumps({**NOTE, name: "VALUE"}).replace('"VALUE"', value))
+    code, out, _ = status(request, capsys)
+    assert code == 0 and "running" in out and "50 %" not in out
+    assert status(request, capsys, "--json")[0] == 0
+
+
+@pytest.mark.parametrize("seed", ["1e400", '"x"', "null"])
+def test_a_batch_that_is_none_is_passed_over(request_, capsys, seed):
+    folder = new_batch(request_.runs, request_.results, plan(request_), "2026-01-01")
+    path = folder / "batch.json"
+    path.write_text(path.read_text().replace('"seed": 0', f'"seed": {seed}'))
+    code, out, _ = status(request_, capsys)
+    assert code == 0 and out == "no cells yet\n"
 
 
 def test_time_left_of_a_phase():
