@@ -10,8 +10,10 @@ import errno
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import takewhile
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -23,6 +25,7 @@ from benchmark.core import Dataset, Grid
 from datasets.layout import DataError, create_skeleton, locate_fields, stored_array
 
 CHUNK = 1 << 24  # bytes copied at once
+LINE = re.compile(rb"(\d+) ([0-9a-f]{64})\n")  # of the journal: a run and its digest
 
 
 class SplitWriter:
@@ -52,13 +55,12 @@ class SplitWriter:
         """Take up an interrupted file if it is for the same content."""
         if not (self.part.exists() and self.journal.exists()):
             return False
-        lines = self.journal.read_text().splitlines()
-        if not lines or lines[0] != self.header or not h5py.is_hdf5(self.part):
+        head, *lines = self.journal.read_bytes().splitlines(keepends=True) or [b""]
+        if head != f"{self.header}\n".encode() or not h5py.is_hdf5(self.part):
             return False
-        for line in lines[1:]:
-            run, _, digest = line.partition(" ")
-            if len(digest) == 64:  # a torn last line is written again
-                self.done[int(run)] = digest
+        whole = [match for match in takewhile(bool, map(LINE.fullmatch, lines)) if match]
+        os.truncate(self.journal, len(head) + sum(len(match[0]) for match in whole))  # else a torn line leads the next
+        self.done = {int(match[1]): match[2].decode() for match in whole}
         return True
 
     def _new_part(self, dataset: Dataset, runs: int, grid: Grid, source: str) -> None:

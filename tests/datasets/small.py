@@ -10,8 +10,8 @@ from datasets.wave_layer import WaveLayer
 SIZES = Sizes(resolution=16, frames=4, train=10, valid=4, test=4)
 
 
-def navier_stokes(**changes) -> NavierStokes:
-    return NavierStokes(replace(NavierStokes.profiles["smoke"], sizes=SIZES, **changes))
+def navier_stokes(train: int = SIZES.train, **changes) -> NavierStokes:
+    return NavierStokes(replace(NavierStokes.profiles["smoke"], sizes=replace(SIZES, train=train), **changes))
 
 
 def wave_layer() -> WaveLayer:

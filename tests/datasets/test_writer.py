@@ -62,6 +62,25 @@ def test_a_torn_journal_line_and_another_recipe_start_over(tmp_path):
     assert new_writer(dataset, tmp_path, runs=12).missing()[0] == 0
 
 
+@pytest.mark.parametrize("torn", ["2", "2 ", "2 abc", f"2 {'a' * 64}", "\0\0"])
+def test_a_disk_that_fills_within_a_journal_line_costs_no_run(tmp_path, torn):
+    """Twice interrupted: what the second run adds must not go on where the line broke off, or 2 and 2 make 22."""
+    dataset, runs = small.navier_stokes(train=30), 30
+    u = dataset.generate("train", range(runs), 4)[0].numpy()
+    first = new_writer(dataset, tmp_path, runs)
+    first.write([0, 1], u[:2], None)
+    with open(first.journal, "a") as journal:
+        journal.write(torn)
+    second = new_writer(dataset, tmp_path, runs)
+    assert second.missing() == list(range(2, runs))
+    second.write([2], u[2:3], None)
+    third = new_writer(dataset, tmp_path, runs)
+    assert third.missing() == list(range(3, runs))
+    third.write(third.missing(), u[3:], None)
+    third.finish()
+    assert np.array_equal(open_split(dataset, "train", tmp_path)[:].u, u)
+
+
 @pytest.mark.parametrize("torn", [True, False])
 def test_a_kill_while_the_file_is_finished_is_made_good(tmp_path, torn):
     """HDF5 marks a file that it writes to, and opens a marked one no more; its header may be torn as well."""
