@@ -41,12 +41,20 @@ def ensure_data(
     progress: Progress | None = None,
     device: str = "cpu",
 ) -> None:
-    """Generate whatever is missing, once, however many processes ask for it."""
+    """Generate whatever is missing, once, however many processes ask for it. What is there may be another user's."""
     for split in splits:
-        with locked(split_path(dataset, split, root)):
+        path = split_path(dataset, split, root)
+        if is_stored(dataset, split, root) and not _has_leftovers(path):
+            continue
+        with locked(path):
             if not is_stored(dataset, split, root):
                 generate_split(dataset, split, root, progress, device)
-            journal_path(split_path(dataset, split, root)).unlink(missing_ok=True)  # of a kill just before its end
+            journal_path(path).unlink(missing_ok=True)  # of a kill just before its end
+
+
+def _has_leftovers(path: Path) -> bool:
+    """A journal that is ours to remove, beside a file that is whole."""
+    return journal_path(path).exists() and os.access(path.parent, os.W_OK)
 
 
 def is_stored(dataset: Dataset, split: Split, root: Path) -> bool:

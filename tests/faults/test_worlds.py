@@ -13,6 +13,8 @@ import subprocess
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -112,6 +114,40 @@ def test_a_folder_that_is_not_ours_is_named(part, open_folder):
     ended = command(line, open_folder, first=other)
     assert ended.code == FAILED and ended.is_clean and part in ended.out + ended.err, ended
     assert "ermission" in ended.out + ended.err
+
+
+@contextmanager
+def read_only(folder: Path, owner: str) -> Iterator[Sequence[str]]:
+    """What starts a command for which a folder and all in it are `owner`'s: another user's, or a read-only disk's.
+
+    Root that may no longer pass permissions over is an other to files that are not its own, and can start workers.
+    """
+    if owner == "user":
+        subprocess.run(["chown", "-R", "65534:65534", folder], check=True)
+        yield ["setpriv", "--bounding-set=-dac_override,-dac_read_search,-fowner"]
+        return
+    if subprocess.run(["mount", "--bind", folder, folder], capture_output=True).returncode:
+        pytest.skip("nothing can be mounted here")
+    try:
+        subprocess.run(["mount", "-o", "remount,ro,bind", folder], check=True)
+        yield []
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)
+
+
+@pytest.mark.parametrize("owner", ["user", "disk"])
+def test_complete_data_that_cannot_be_written_is_enough(owner, whole, tmp_path):
+    store = Store(tmp_path)
+    shutil.copytree(whole.data, store.data, ignore=shutil.ignore_patterns(".*.lock"))
+    journal = next(store.data.rglob("test.hdf5")).with_suffix(".hdf5.journal")
+    journal.write_text("left by a kill just before the end")
+    with read_only(store.data, owner) as first:
+        assert command(store.running("--method", "mean", "--task", "cont_1"), tmp_path, first=first).code == OK
+        asked = ["data", "generate", "navier_stokes", "--profile", "smoke", "--data", store.data]
+        assert command(asked, tmp_path, first=first).code == OK
+        lacking = command([*asked[:2], "helmholtz", *asked[3:]], tmp_path, first=first)
+    assert lacking.code == FAILED and lacking.is_clean and str(store.data) in lacking.err
+    assert store.states() == {"done"} and journal.exists()
 
 
 # -- workers
