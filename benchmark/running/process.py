@@ -17,6 +17,8 @@ from typing import Any
 from benchmark.planning.plan import PlannedCell
 
 SIGNALS = (signal.SIGTERM, signal.SIGUSR2)  # what Slurm warns all processes of a job with; see `worker.answer_signals`
+# Our path comes this way and not as PYTHONPATH, where the interpreter would look for a sitecustomize.py to run.
+BEGIN = "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); from benchmark.running.worker import main; main()"
 
 
 @dataclass
@@ -41,9 +43,9 @@ class WorkerProcess:
         environment = os.environ | {
             "OMP_NUM_THREADS": threads,
             "MKL_NUM_THREADS": threads,
-            "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path),
         }
-        command = [sys.executable, "-P", "-m", "benchmark.running.worker", *map(str, (answers, watched, os.getpid()))]
+        path = json.dumps([str(folder) or os.getcwd() for folder in sys.path])
+        command = [sys.executable, "-P", "-c", BEGIN, path, *map(str, (answers, watched, os.getpid()))]
         log.parent.mkdir(parents=True, exist_ok=True)
         try:
             with log.open("ab") as file, _held_back(SIGNALS):

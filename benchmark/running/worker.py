@@ -1,8 +1,7 @@
 """The worker process: runs the cells that come in on stdin, one JSON line each, and answers on a descriptor of its own.
 
-    python -m benchmark.running.worker ANSWERS LIFE PARENT
-
-ANSWERS is the descriptor to answer on, LIFE one that closes with the parent, PARENT the parent's process id.
+`process.py` starts `main` with the arguments ANSWERS LIFE PARENT: the descriptor to answer on, one that closes with the
+parent, and the parent's process id.
 
 The first line describes the run, every further one a cell, or a fit to help with (`helper.py`). Answers have a `kind`:
 
@@ -260,7 +259,3 @@ def main() -> None:
             worker.help(cell, team, job["fit"])
         else:
             worker.run(cell, job["wait"])
-
-
-if __name__ == "__main__":
-    main()

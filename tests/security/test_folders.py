@@ -12,6 +12,7 @@ from benchmark.records.cell import Cell
 from benchmark.records.files import write_record
 from benchmark.running.fits import discard
 from tests.benchmark.leaderboard.synthetic import done
+from tests.faults.process import OK, command
 
 CELL = Cell("fno", "cont_1", "navier_stokes", "smoke", 0)
 TRAP = "from pathlib import Path\nPath(__file__).with_suffix('.ran').write_text('')\n"
@@ -33,7 +34,7 @@ def place(tmp_path, monkeypatch) -> Path:
         "benchmark_plugins",
     ):
         (tmp_path / folder).mkdir(parents=True, exist_ok=True)
-        for name in ("plugin.py", "conftest.py", "sitecustomize.py", "setup.py", "fno-s1.py"):
+        for name in ("plugin.py", "conftest.py", "sitecustomize.py", "usercustomize.py", "setup.py", "fno-s1.py"):
             (tmp_path / folder / name).write_text(TRAP)
     return tmp_path
 
@@ -48,6 +49,13 @@ def place(tmp_path, monkeypatch) -> Path:
 )  # fmt: skip
 def test_no_code_runs_that_was_not_named(place, line, capsys):
     assert main(line.split()) == 0
+    assert list(place.rglob("*.ran")) == []
+
+
+def test_a_worker_runs_no_code_that_was_not_named(place):
+    """With the current folder on its path, as `python -m` has it."""
+    ended = command(["run", "--method", "mean", "--task", "cont_1", "--profile", "smoke"], place)
+    assert ended.code == OK, ended.err
     assert list(place.rglob("*.ran")) == []
 
 
