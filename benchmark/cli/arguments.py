@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmark.errors import UserError
+
 if TYPE_CHECKING:
     from benchmark.records.cell import Cell
+
+DIGITS = 18  # of a whole number: torch takes 64 bits
 
 
 def add_verb(verbs: argparse._SubParsersAction, name: str, help: str, examples: str = "") -> argparse.ArgumentParser:
@@ -73,6 +78,15 @@ def passes(cell: Cell, wanted: Mapping[str, Sequence[str]]) -> bool:
 
 def data_root(given: Path | None) -> Path:
     return given or Path(os.environ.get("BENCHMARK_DATA") or "data")
+
+
+def whole_numbers(option: str, text: str) -> tuple[int, ...]:
+    """`0,3,7`."""
+    parts = names([text])
+    if not parts or not all(re.fullmatch(f"[0-9]{{1,{DIGITS}}}", part) for part in parts):
+        shown = text if len(text) <= 40 else f"{text[:40]}..."
+        raise UserError(f"{option}: expected whole numbers like 0,3,7 of at most {DIGITS} digits, got {shown!r}")
+    return tuple(dict.fromkeys(map(int, parts)))
 
 
 def names(values: Sequence[str]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from benchmark.cli.arguments import add_json, add_profile, add_verb, names
+from benchmark.cli.arguments import add_json, add_profile, add_verb, names, whole_numbers
 from benchmark.errors import UserError
 
 EXAMPLES = """  python -m benchmark plot kriging,linear --task cont_3
@@ -72,11 +72,14 @@ def execute(arguments: argparse.Namespace) -> int:
             raise UserError(f"--format: unknown format {name!r}{near(name, FORMATS)}")
     if not formats:
         raise UserError(f"--format: expected some of {', '.join(FORMATS)}")
+    datasets = names(arguments.dataset or ["navier_stokes"])
+    if not datasets:
+        raise UserError(f"--dataset: expected a name, got {','.join(arguments.dataset)!r}")
     wanted = Wanted(
         arguments.figure,
         tuple(label.strip() for label in names(arguments.methods)),
         tasks=names(arguments.task),
-        datasets=names(arguments.dataset or ["navier_stokes"]),
+        datasets=datasets,
         profile=arguments.profile,
         seeds=whole_numbers("--seed", arguments.seed),
         trajectory=arguments.trajectory,
@@ -96,10 +99,3 @@ def execute(arguments: argparse.Namespace) -> int:
         print(f"note: {note}", file=sys.stderr)
     print("\n".join(files))
     return 0
-
-
-def whole_numbers(option: str, text: str) -> tuple[int, ...]:
-    parts = names([text])
-    if not parts or not all(part.isdigit() for part in parts):
-        raise UserError(f"{option}: expected whole numbers like 0,3,7, got {text!r}")
-    return tuple(int(part) for part in parts)

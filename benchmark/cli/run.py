@@ -10,7 +10,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmark.cli.arguments import add_data, add_json, add_plugin, add_set, add_verb, data_root, names
+from benchmark.cli.arguments import (
+    add_data,
+    add_json,
+    add_plugin,
+    add_set,
+    add_verb,
+    data_root,
+    names,
+    whole_numbers,
+)
 from benchmark.cli.cluster import add_cluster, check_cluster, show_jobs, submit_all, submit_and_wait, wait_for
 from benchmark.cli.origin import obtained, state_with_origin, stored
 from benchmark.errors import UserError
@@ -151,7 +160,7 @@ def make_request(arguments: argparse.Namespace) -> Any:
     if missing:
         raise UserError(f"--{missing[0][:-1]} is missing; name one, or all, or a --suite")
     if arguments.seed:
-        values["seeds"] = tuple(_seed(s) for s in names(arguments.seed))
+        values["seeds"] = whole_numbers("--seed", ",".join(arguments.seed))
     given = {name: getattr(arguments, name) for name in ("profile", "samples", "save_predictions")}
     values |= {k: v for k, v in given.items() if v is not None}
     return Request(
@@ -170,12 +179,6 @@ def make_requests(arguments: argparse.Namespace) -> dict[str, Any]:
     request = make_request(arguments)
     study = read_study(suite_path(arguments.suite)) if arguments.suite else None
     return study.requests(request) if study else {"": request}
-
-
-def _seed(text: str) -> int:
-    if not text.isdigit():
-        raise UserError(f"--seed: expected numbers like 0,1,2, got {text!r}")
-    return int(text)
 
 
 def show_records(

@@ -79,7 +79,7 @@ def check_place(place: Place) -> None:
         ("dataset", place.dataset, known("datasets")),
         ("task", place.task, known("tasks")),
     ):
-        is_stored = any(place.results.glob(f"{place.profile}/{place.dataset}/{place.task}"))
+        is_stored = place.cell("x").is_named and place.cell("x").path(place.results).parent.is_dir()
         if name not in names and not is_stored:
             raise UserError(f"unknown {kind} {name!r}{near(name, names)}")
 

@@ -53,8 +53,10 @@ class Request:
                 raise UserError(f"{name}: expected 1 or more, got {value}")
         if self.save_predictions < 0:
             raise UserError(f"save predictions: expected 0 or more, got {self.save_predictions}")
-        if self.time_limit is not None and self.time_limit <= 0:
+        if self.time_limit is not None and not self.time_limit > 0:
             raise UserError(f"time limit: expected more than 0 seconds, got {self.time_limit}")
+        if not all(0 <= seed < 1 << 63 for seed in self.seeds):
+            raise UserError(f"seeds: expected whole numbers from 0 to 2**63 - 1, got {self.seeds}")
         if not 0 < self.budget < math.inf:
             raise UserError(f"budget: expected a number above 0, got {self.budget:g}")
         if self.name in RESERVED:

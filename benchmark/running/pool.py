@@ -130,7 +130,7 @@ class _Execution:
 
     def work(self) -> None:
         while self.pending or any(process.planned for process in self.processes.values()):
-            for slot in range(self.request.jobs):
+            for slot in range(min(self.request.jobs, len(self.planned))):
                 self._assign(slot)
             self._listen()
 
