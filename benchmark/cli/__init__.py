@@ -1,8 +1,8 @@
 """The command line: one file per verb, each with `add(subparsers)` and `execute(arguments) -> exit code`.
 
 Exit codes: 0 all fine, 1 something failed, 2 usage, 130 interrupted. Messages and progress go to stderr; with --json
-one JSON document, and nothing else, goes to stdout. Verbs import what they need inside `execute`, so that `list` is
-instant.
+one JSON document, and nothing else, goes to stdout, but for wrong usage. Verbs import what they need inside `execute`,
+so that `list` is instant.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import argparse
 import errno
 import importlib
 import io
+import json
 import os
 import signal
 import sys
@@ -83,6 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser().print_help()
         return 0
     wanted = argv[:1] if argv and argv[0] in VERBS else tuple(VERBS)  # one verb's file is read, not all
+    arguments = argparse.Namespace()
     try:
         arguments = _parsed(parser(wanted), argv)
         return as_team(lambda: arguments.execute(arguments), lambda: arguments.requests(arguments).values())
@@ -95,13 +97,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except UserError as error:  # anything else is a bug, and keeps its traceback
-        print(f"error: {visible(str(error))}", file=sys.stderr)
-        return error.exit_code
+        return _failed(error, error.exit_code, arguments)
     except OSError as error:  # but for what a file or the machine denies us
         if error.filename is None and error.errno not in NO_ROOM:
             raise
-        print(f"error: {visible(str(error))}", file=sys.stderr)
-        return 1
+        return _failed(error, 1, arguments)
+
+
+def _failed(error: Exception, code: int, arguments: argparse.Namespace) -> int:
+    message = visible(str(error))
+    print(f"error: {message}", file=sys.stderr)
+    if code == 1 and getattr(arguments, "json", False):
+        print(json.dumps({"error": message}, indent=1))
+    return code
 
 
 def _parsed(parser: argparse.ArgumentParser, argv: Sequence[str]) -> argparse.Namespace:

@@ -30,19 +30,13 @@ def add_compare(parser: argparse.ArgumentParser) -> None:
 
 
 def show_comparison(arguments: argparse.Namespace) -> int:
+    from benchmark.cli.output import show_texts
     from benchmark.published.text import RENDERERS
-    from benchmark.records.files import write_text
 
     formats = _formats(arguments, tuple(RENDERERS))
     comparison, problems = read_comparison(arguments.results, arguments.profile)
-    for name in formats:
-        extension, render = RENDERERS[name]
-        if arguments.output is None:
-            sys.stdout.write(render(comparison))
-            continue
-        path = arguments.output / f"compare_paper.{extension}"
-        write_text(path, render(comparison))
-        print(path)
+    texts = {f"compare_paper.{RENDERERS[name][0]}": RENDERERS[name][1](comparison) for name in formats}
+    show_texts(texts, arguments.output, arguments.json)
     for problem in problems:
         print(f"error: {problem}", file=sys.stderr)
     return 1 if problems else 0

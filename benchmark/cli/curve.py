@@ -97,12 +97,14 @@ def parse_budgets(text: str) -> list[float]:
 def make_requests(arguments: argparse.Namespace) -> dict[float, Request]:
     """One for each budget."""
     from benchmark.cli.run import make_request
+    from benchmark.planning.resolve import Resolver
 
     for kind in ("task", "dataset"):
         given = names(getattr(arguments, kind) or [])
         if len(given) > 1 or "all" in given:
             raise UserError(f"--{kind}: a curve is of one {kind}, got {', '.join(given)}")
     budgets, request = parse_budgets(arguments.budgets), make_request(arguments)
+    Resolver.of(request).check_changes()  # also where records alone are read
     request = replace(request, methods=with_budget(request))
     return {budget: replace(request, budget=budget) for budget in budgets}
 

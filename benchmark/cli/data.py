@@ -144,6 +144,7 @@ def verify(arguments: argparse.Namespace) -> int:
     from datasets.verify import verify_file
 
     rows, root = [], data_root(arguments.data)
+    check_count("--trajectories", arguments.trajectories)
     for dataset in chosen(arguments):
         for split in arguments.split or SPLITS:
             path = split_path(dataset, split, root)
@@ -162,6 +163,7 @@ def plot(arguments: argparse.Namespace) -> int:
     from datasets.store import open_split
 
     root = data_root(arguments.data)
+    check_count("--count", arguments.count)
     rows = []
     for dataset in chosen(arguments):
         with Progress(quiet=arguments.json) as progress:
@@ -206,6 +208,11 @@ def import_(arguments: argparse.Namespace) -> int:
     for warning in report.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     return show([vars(statistic) for statistic in report.statistics], arguments.json)
+
+
+def check_count(option: str, count: int) -> None:
+    if count < 1:
+        raise UserError(f"{option}: expected 1 or more, got {count}")
 
 
 def show(rows: list[dict[str, Any]], as_json: bool) -> int:

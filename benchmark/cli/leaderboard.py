@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from benchmark.cli.arguments import add_profile, add_verb, names
 from benchmark.cli.compare import add_compare, show_comparison
 from benchmark.cli.exchange import add_merge, with_merged
+from benchmark.cli.output import show_files, show_texts
 from benchmark.cli.shape import add_shape, check_page, shape_of, study_of
 from benchmark.errors import UserError
-from benchmark.records.files import write_text
 
 if TYPE_CHECKING:
     from benchmark.planning.suites import Study
@@ -64,12 +64,14 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.merge:
         return with_merged(arguments, execute)
     arguments.format = _format(arguments)
-    if arguments.compare:
-        return show_comparison(arguments)
     formats = FORMATS if arguments.format == "all" else names([arguments.format])
     for name in formats:
         if name not in FORMATS:
             raise UserError(f"unknown format {name!r}{near(name, FORMATS)}")
+    if not formats:
+        raise UserError(f"--format: expected some of {', '.join(FORMATS)}")
+    if arguments.compare:
+        return show_comparison(arguments)
     if arguments.output is None and len(formats) > 1:
         raise UserError("several formats need a folder: --output DIR")
     study = study_of(arguments)
@@ -86,8 +88,8 @@ def execute(arguments: argparse.Namespace) -> int:
     )
     if written.text is not None:
         sys.stdout.write(written.text)
-    for path in written.paths:
-        print(path)
+    else:
+        show_files(written.paths, arguments.json)
     if written.left_out:
         print(written.left_out, file=sys.stderr)
     for problem in written.problems:
@@ -115,15 +117,8 @@ def show_study(study: Study, arguments: argparse.Namespace, formats: Sequence[st
             f"{folder}: no records of profile {arguments.profile}{left_out}; "
             f"`python -m benchmark run --suite {arguments.suite}` makes them"
         )
-    for name in formats:
-        ending, renderer = RENDERERS[name]
-        text = renderer(comparison)
-        if arguments.output is None:
-            sys.stdout.write(text)
-            continue
-        file = arguments.output / f"{study.name}.{ending}"
-        write_text(file, text)
-        print(file)
+    texts = {f"{study.name}.{RENDERERS[name][0]}": RENDERERS[name][1](comparison) for name in formats}
+    show_texts(texts, arguments.output, arguments.json)
     for line in comparison.left_out:
         print(line, file=sys.stderr)
     for problem in comparison.problems:

@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 
 from benchmark.cli import main
+from benchmark.records.cell import Cell
+from benchmark.records.files import write_record
+from tests.benchmark.leaderboard.synthetic import done
 from tests.benchmark.support import TOY
 
 
@@ -239,6 +242,26 @@ def test_doctor_names_broken_entry_points(tmp_path):
     for reason in ("no attribute 'Gone'", "RuntimeError: not today", "expected a subclass", "registered already"):
         assert reason in found
     assert any("plugin is broken" in line for line in report["advice"])
+
+
+def test_a_failure_is_one_json_document_too(capsys, tmp_path):
+    code, out, err = run(capsys, "data", "import", "navier_stokes", tmp_path / "nothing", "--data", tmp_path, "--json")
+    assert code == 1 and f"error: {json.loads(out)['error']}\n" == err
+    code, out, _ = run(capsys, "describe", "nobody", "--json")
+    assert code == 2 and not out
+
+
+@pytest.mark.parametrize("what", [[], ["--compare", "paper"], ["--suite", "study.yaml"]])
+def test_tables_in_files_are_named_in_one_json_document(capsys, tmp_path, monkeypatch, what):
+    monkeypatch.chdir(tmp_path)
+    lists = "methods: [mean]\ntasks: [fwd_full]\ndatasets: [navier_stokes]\n"
+    Path("study.yaml").write_text(f"{lists}variants: {{fine: {{dataset.max_dt: 0.001}}}}")
+    cell = Cell("mean", "fwd_full", "navier_stokes", "smoke", 0)
+    for folder in ("results", "results/studies/study/fine"):
+        write_record(cell.path(Path(folder)), done(cell, [1.0, 2.0]))
+    code, out, _ = run(capsys, "leaderboard", "--profile", "smoke", "--json", "--output", "out", *what)
+    (file,) = json.loads(out)["files"]
+    assert code == 0 and json.loads(Path(file).read_text()) and list(Path("out").iterdir()) == [Path(file)]
 
 
 def test_doctor_reports(capsys, tmp_path):

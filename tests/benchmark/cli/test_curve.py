@@ -106,6 +106,13 @@ def test_a_variant_has_a_line_of_its_own(here):
     assert code == 0 and [p["method"] for p in json.loads(out)["points"]] == ["learn @ fast"] * 2
 
 
+def test_a_setting_that_is_not_there_is_refused_also_where_nothing_runs(here):
+    arguments = ("--budgets", "1", "--set", "optimiser.rat=0.5", "--no-run")
+    here.store("--budgets", "1")
+    code, _, err = here.toy(*arguments)
+    assert code == 2 and "optimiser.rat" in err
+
+
 def test_seeds_become_one_point(here):
     here.store("--budgets", "1,2", "--seed", "0,1")
     code, out, _ = here.toy("--budgets", "1,2", "--seed", "0,1", "--no-run", "--json")
