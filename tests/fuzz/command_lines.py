@@ -1,121 +1,35 @@
-"""Bad command lines over all verbs: made of the verbs' own options, with values that cannot be.
+"""Bad command lines over all verbs, of two kinds.
 
-Each line is a function of its seed. None asks for work: where the rest is fine, an option that must be refused stands
-at its end, or `--dry-run` does.
+Wild ones are made of a verb's own options with values that mostly cannot be; argparse stops many. The others begin with
+a good line: to it come options with values that argparse takes, and endings that the verb itself must refuse.
+
+Each line is a function of its seed. None asks for work: where the rest is fine, an ending that must be refused
+stands at its end, or `--dry-run` does.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchmark.cli import VERBS, parser
+from tests.fuzz.good_lines import GOOD
+from tests.fuzz.words import NAMES, NUMBERS, OUTPUTS, PATHS, VALUES, WHOLE
 
-NAMES = (
-    "fno",
-    "mean",
-    "kriging",
-    "cont_1",
-    "cont_3",
-    "navier_stokes",
-    "wave_layer",
-    "smoke",
-    "laptop",
-    "all",
-    "references",
-)
-VALUES = (
-    "",
-    " ",
-    "-",
-    "--",
-    "-1",
-    "0",
-    "1e400",
-    "NaN",
-    "inf",
-    "-0.0",
-    "9" * 40,
-    "0x10",
-    "1,2,",
-    ",",
-    ",,,",
-    "a,b",
-    "none",
-    "null",
-    "../..",
-    "/",
-    "/dev/null",
-    "/proc/self/mem",
-    "/nowhere/at/all",
-    "~",
-    ".",
-    "a\nb",
-    "\x1b[2J",
-    "\u202e",
-    "ä ö",
-    "\udcff",
-    "%s%n",
-    "{}",
-    "${HOME}",
-    "$(id)",
-    "`id`",
-    "; rm -rf x",
-    "' OR 1=1",
-    "<script>",
-    "\\",
-    "*",
-    "[",
-    "(",
-    "fn0",
-    "FNO",
-    "fno@x",
-    "x" * 5000,
-    "[" * 3000,
-    "{a: {b: {c: 1}}}",
-    "!!python/object/apply:os.getcwd []",
-    "&a [*a]",
-    "a: b: c",
-    "? ",
-    "width=",
-    "=1",
-    "width=[",
-    "method.width=1",
-    "task.noise=-1",
-    "task.noise=x",
-    "task.rate=2",
-    "dataset.sizes.train=0",
-    "training.steps=-5",
-    "training.steps=1e9999",
-    "dataset.sizes.frames=1.5",
-    "cuda",
-    "cuda:99",
-    "cpu:7",
-    "mps",
-    "auto",
-    "json",
-    "md",
-    "html,md",
-    "exe",
-)
-PATHS = (
-    "results",
-    "nothing",
-    "broken.yaml",
-    "bomb.yaml",
-    "broken.py",
-    "empty.py",
-    "raises.py",
-    "exits.py",
-    "suite.yaml",
-    "binary",
-    "pipe",
-)
+WILD = 0.35  # their share
 NEVER = {"--help", "-h", "--version", "--yes", "--overwrite", "--fits"}
-WORKING = {"check", "sweep", "budget", "data", "curve", "run", "plot"}  # refused at the end
 REFUSED = ("--no-such-option", "--jobs=none", "--plugin=/nowhere.py")
+TIERS = ("tables", "scores", "predictions", "x", ",", "scores,scores")  # training would train
+ROOTS = ("/", "~", "../..", "/nowhere/at/all")  # too much to read, or a place outside to write to
+
+
+@dataclass(frozen=True)
+class Line:
+    words: list[str]
+    codes: tuple[int, ...] = (0, 1, 2)  # that it may end with
 
 
 def actions(verb: str) -> dict[tuple[str, ...], list[argparse.Action]]:
@@ -129,41 +43,89 @@ def actions(verb: str) -> dict[tuple[str, ...], list[argparse.Action]]:
 
 
 class Generator:
-    def __init__(self, folder: Path):
-        self.files = [str(folder / name) for name in PATHS]
+    def __init__(self):
         self.verbs = {words: taken for verb in VERBS for words, taken in actions(verb).items()}
 
-    def line(self, seed: int) -> list[str]:
+    def line(self, seed: int) -> Line:
         chance = random.Random(seed)
         words, taken = chance.choice(sorted(self.verbs.items(), key=lambda item: item[0]))
-        line = list(self.garbled(chance, words) if chance.random() < 0.05 else words)
-        positional = [a for a in taken if not a.option_strings and not isinstance(a, argparse._SubParsersAction)]
         options = [a for a in taken if a.option_strings and not NEVER & set(a.option_strings)]
+        if chance.random() < WILD:
+            positional = [a for a in taken if not a.option_strings and not isinstance(a, argparse._SubParsersAction)]
+            return self.wild(chance, words, positional, options)
+        return self.near(chance, words, options)
+
+    # -- anything
+
+    def wild(
+        self,
+        chance: random.Random,
+        words: tuple[str, ...],
+        positional: Sequence[argparse.Action],
+        options: Sequence[argparse.Action],
+    ) -> Line:
+        line = list(garbled(chance, words) if chance.random() < 0.05 else words)
         for action in positional:
             if chance.random() < 0.9:
-                line.append(self.value(chance, action))
+                line.append(any_value(chance, action))
         for action in chance.sample(options, min(len(options), chance.choice((0, 1, 1, 2, 3, 6)))):
-            line += self.option(chance, action)
-        return [*line, *self.ending(chance, words)]
+            line += any_option(chance, action)
+        line += ["--json"] if chance.random() < 0.4 else []
+        if words == ("run",) and chance.random() < 0.5:
+            return Line([*line, "--dry-run"])
+        if GOOD[words].works or words in (("run",), ("curve",)):
+            return Line([*line, chance.choice(REFUSED)], (1, 2))
+        return Line(line)
 
-    def garbled(self, chance: random.Random, words: tuple[str, ...]) -> Iterator[str]:
-        for word in words:
-            yield chance.choice((word[:-1], word.upper(), word + "x", chance.choice(VALUES)))
+    # -- a good line, and what is wrong with it
 
-    def option(self, chance: random.Random, action: argparse.Action) -> list[str]:
-        name = chance.choice(action.option_strings)
-        if action.nargs == 0:
-            return [name]
-        value = self.value(chance, action)
-        return chance.choice(([name, value], [f"{name}={value}"], [name], [name, value, name, value]))
+    def near(self, chance: random.Random, words: tuple[str, ...], options: Sequence[argparse.Action]) -> Line:
+        good = GOOD[words]
+        odd = chance.sample(options, min(len(options), chance.choice((0, 1, 1, 2, 3))))
+        is_bad = good.works or (bool(good.bad) and (not odd or chance.random() < 0.4))
+        more = [word for action in odd for word in taken_option(chance, action)]
+        has_json = any("--json" in action.option_strings for action in options)
+        as_json = ["--json"] if has_json and chance.random() < 0.4 else []
+        ending = chance.choice(good.bad).split() if is_bad else []
+        codes = (0, 1, 2) if not is_bad else (1, 2) if odd else (2,)
+        return Line([*words, *good.line.split(), *more, *as_json, *ending], codes)
 
-    def value(self, chance: random.Random, action: argparse.Action) -> str:
-        if action.choices and chance.random() < 0.3:
-            return str(chance.choice(list(action.choices)))
-        return chance.choice(chance.choice((VALUES, NAMES, self.files)))
 
-    def ending(self, chance: random.Random, words: tuple[str, ...]) -> list[str]:
-        as_json = ["--json"] if chance.random() < 0.4 else []
-        if words[0] == "run" and chance.random() < 0.5:
-            return [*as_json, "--dry-run"]
-        return [*as_json, *([chance.choice(REFUSED)] if words[0] in WORKING else [])]
+def garbled(chance: random.Random, words: tuple[str, ...]) -> Iterator[str]:
+    for word in words:
+        yield chance.choice((word[:-1], word.upper(), word + "x", chance.choice(VALUES)))
+
+
+def any_option(chance: random.Random, action: argparse.Action) -> list[str]:
+    name = chance.choice(action.option_strings)
+    if action.nargs == 0:
+        return [name]
+    value = any_value(chance, action)
+    return chance.choice(([name, value], [f"{name}={value}"], [name], [name, value, name, value]))
+
+
+def any_value(chance: random.Random, action: argparse.Action) -> str:
+    if action.choices and chance.random() < 0.3:
+        return str(chance.choice(list(action.choices)))
+    if action.type is Path or action.dest == "tier":
+        return taken_value(chance, action)
+    return chance.choice(chance.choice((VALUES, NAMES, PATHS)))
+
+
+def taken_option(chance: random.Random, action: argparse.Action) -> list[str]:
+    """One that argparse takes."""
+    name = chance.choice(action.option_strings)
+    return [name] if action.nargs == 0 else [f"{name}={taken_value(chance, action)}"]
+
+
+def taken_value(chance: random.Random, action: argparse.Action) -> str:
+    if action.choices:
+        return str(chance.choice(list(action.choices)))
+    if action.dest == "tier":
+        return chance.choice(TIERS)
+    if action.type is Path:
+        is_written = action.dest in ("output", "figures", "file")
+        return chance.choice(OUTPUTS if is_written else (*PATHS, *(v for v in VALUES if v not in ROOTS)))
+    if action.type in (int, float):
+        return chance.choice(WHOLE if action.type is int else NUMBERS)
+    return chance.choice(chance.choice((VALUES, NAMES, PATHS)))
