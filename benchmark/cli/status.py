@@ -47,6 +47,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
     if not (arguments.results.is_dir() or arguments.runs.is_dir()):
         raise UserError(f"{arguments.results}: no such folder; name the one with the records with --results")
+    states = _states(arguments)
     found = overview(arguments.results, arguments.runs)
     for warning in found.warnings:
         print(f"warning: {warning}", file=sys.stderr)
@@ -54,7 +55,6 @@ def execute(arguments: argparse.Namespace) -> int:
     cells = [status for status in found.cells if passes(status.cell, wanted)]
     if arguments.logs:
         return show_logs([status for status in cells if _is_named(status.cell, arguments.logs)], arguments)
-    states = _states(arguments)
     chosen = [status for status in cells if (status.state in states if states else True)]
     if arguments.json:
         print(json.dumps({"cells": [status.to_json() for status in chosen], "counts": _counts(cells)}, indent=1))
