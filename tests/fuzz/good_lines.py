@@ -58,8 +58,8 @@ GOOD = {
     ),
     ("records", "list"): Good("--profile smoke", ("--state=x", "--results=nothing")),
     ("records", "remove"): Good("--method fno", ("--state=x", "--results=nothing")),
-    ("records", "export"): Good("out.csv", ("--results=nothing", "--metric=x", "--method=nobody")),
-    ("verify",): Good("results", ("--tier=x", "--method=nobody", "--profile=smok")),
+    ("records", "export"): Good("out.csv", ("--results=nothing", "--metric=x")),
+    ("verify",): Good("results", ("--tier=x",)),
     ("data", "info"): Good("navier_stokes --profile smoke", ("--profile=smok", *SETTINGS, *PLUGINS)),
     ("data", "verify"): Good(
         "navier_stokes --profile smoke", ("--profile=smok", "--trajectories=0", *SETTINGS, *PLUGINS)
