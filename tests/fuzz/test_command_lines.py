@@ -158,7 +158,7 @@ def test_bad_command_lines_end_in_words_and_touch_nothing(place, part):
     lines, past = tried(place, range(SEED * LINES + part, (SEED + 1) * LINES, PARTS))
     print(f"{lines.total()} lines, {past.total()} past argparse: {dict(past)}")
     assert past.total() >= lines.total() / 2
-    assert all(past[" ".join(words)] >= lines.total() // 50 for words in GOOD), past
+    assert all(past[" ".join(words)] >= lines.total() // 100 for words in GOOD), past
 
 
 def test_some_bad_command_lines_by_default(place):
