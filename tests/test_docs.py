@@ -3,6 +3,7 @@
 `python -m tests.test_docs` writes the tables anew.
 """
 
+import math
 import re
 import shlex
 from pathlib import Path
@@ -17,7 +18,7 @@ from benchmark.leaderboard.names import known, ordered
 from benchmark.leaderboard.selection import is_own
 from benchmark.leaderboard.text import letter
 from benchmark.planning import counts
-from benchmark.planning.forecast import forecast
+from benchmark.planning.forecast import Forecast, forecast
 from benchmark.planning.machine import GPUS
 from benchmark.planning.resolve import Resolved
 from benchmark.records.cell import Cell
@@ -125,19 +126,31 @@ def costs() -> str:
         own = [cells.get((method, dataset)) for dataset in datasets]
         scope = next(cell.method.scope for cell in own if cell is not None)
         lines.append([method, "a trajectory" if scope == "instance" else f"a {scope}", *map(hours, own)])
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    totals = dict.fromkeys(datasets, 0.0)
+    for (_, dataset), cell in cells.items():
+        found = forecast_of(cell)
+        totals[dataset] += found.seconds / 3600 if found else math.nan  # no total of a part
+    lines.append(["together", "", *(f"{total:.0f}" for total in totals.values())])
+    grand = (
+        f"\nAll cells of the table, which are one task of each method and dataset: {sum(totals.values()):.0f} hours.\n"
+    )
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines) + grand
 
 
 def hours(cell: Resolved | None) -> str:
-    """Only from what is stored: counting takes minutes."""
     if cell is None:
         return "-"
-    if not set(list(questions(cell))[:-1]) <= set(counts.stored()):
+    found = forecast_of(cell)
+    if found is None:
         return "not counted"
-    found = forecast(cell, GPUS["L40S"])
-    assert found is not None
     parts = [seconds / 3600 for seconds in (found.fit_seconds, found.prediction_seconds) if seconds]
     return " + ".join("<0.01" if part < 0.01 else f"{part:.0f}" if part >= 10 else f"{part:.2g}" for part in parts)
+
+
+def forecast_of(cell: Resolved) -> Forecast | None:
+    """Only from what is stored: counting takes minutes."""
+    is_counted = set(list(questions(cell))[:-1]) <= set(counts.stored())
+    return forecast(cell, GPUS["L40S"]) if is_counted else None
 
 
 WRITTEN = {README: overview, RESULTS: references, COSTS: costs, METRICS: glossary}
