@@ -55,7 +55,7 @@ class Solver(Method):
     memory_settings = ("chunk",)
     source = "Le Dimet and Talagrand, Variational algorithms for analysis and assimilation, Tellus A, 1986"
     profiles = {
-        "smoke": Settings(Stages((0.1, 1e-3), iterations=5, adjoints=64), 2, linear=Linear.profiles["smoke"]),
+        "smoke": Settings(Stages((0.1, 1e-3), iterations=3, adjoints=24), 2, linear=Linear.profiles["smoke"]),
         "laptop": Settings(linear=Linear.profiles["laptop"]),
         "paper": Settings(chunk=2, linear=Linear.profiles["paper"]),
     }
