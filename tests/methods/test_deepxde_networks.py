@@ -71,6 +71,22 @@ def test_the_default_device_is_put_back_where_a_gpu_is_found(tmp_path):
     )
 
 
+def test_a_device_that_holds_around_it_ends_with_its_block():
+    """As parameters are counted: the first network of a process may be made without numbers."""
+    code = """if True:
+        import torch
+        from methods.blocks.networks.deepxde import contained, fnn
+        with torch.device("meta"):
+            fnn([3, 8, 2], "tanh", 0)
+        for _ in range(2):
+            with contained():
+                pass
+            assert torch.zeros(1).device.type == torch.get_default_device().type == "cpu"
+        assert torch._C._len_torch_function_stack() == 0
+    """
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=120)
+
+
 def test_a_network_is_a_function_of_its_seed():
     a, b, c = (fnn([3, 8, 8, 2], "tanh", seed) for seed in (0, 0, 1))
     assert all(torch.equal(p, q) for p, q in zip(a.parameters(), b.parameters(), strict=True))

@@ -21,6 +21,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Literal
+from unittest import mock
 
 import numpy as np
 import torch
@@ -121,11 +122,12 @@ def _environment(changes: Mapping[str, str | None]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _torch_defaults() -> Iterator[None]:
-    device, dtype = torch.get_default_device(), torch.get_default_dtype()
+    """Nobody inside sets a default device: put back, it would outlive a `with torch.device(...)` around all this."""
+    dtype = torch.get_default_dtype()
     try:
-        yield
+        with mock.patch.object(torch, "set_default_device"):
+            yield
     finally:
-        torch.set_default_device(None if device.type == "cpu" else device)  # None: no device mode stays active
         torch.set_default_dtype(dtype)
 
 
