@@ -155,7 +155,7 @@ def kept_parts(cell: Resolved, context: RunContext, problem: Problem, fit: Fit |
     }
     since = context.since if context.request.overwrite else None
     return KeptParts(
-        parts_folder(context.request.runs, cell.cell), digest(asked), context.device, context.progress, since
+        parts_folder(context.request.kept, cell.cell), digest(asked), context.device, context.progress, since
     )
 
 

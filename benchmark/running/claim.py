@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from benchmark.errors import FileError
+from benchmark.records.cell import Cell
 from benchmark.records.files import read_record
+from benchmark.records.folders import parts_folder
 from benchmark.records.record import Record, RecordError
 from benchmark.running.provenance import now
 
@@ -43,6 +46,11 @@ def remove_parts(path: Path) -> None:
     """Unfinished record files that a killed process left; call with the lock held."""
     for part in path.parent.glob(f".{path.name}.*.tmp"):
         part.unlink(missing_ok=True)
+
+
+def forget_prediction(kept: Path, cell: Cell) -> None:
+    """What there was of it while it was made: a cell that is recorded needs it no more."""
+    shutil.rmtree(parts_folder(kept, cell), ignore_errors=True)
 
 
 def leftovers(results: Path) -> Iterator[Path]:

@@ -60,11 +60,12 @@ def is_held(path: Path) -> bool:
         os.close(handle)
 
 
-def clear(path: Path) -> None:
-    """Remove what a killed process left of its lock; one that somebody holds stays."""
-    if path.exists():
-        with attempt(path):
-            pass
+def clear(path: Path) -> bool:
+    """Remove what a killed process left of its lock; False: somebody holds it."""
+    if not path.exists():
+        return True
+    with attempt(path) as is_free:
+        return is_free
 
 
 def _take(path: Path, block: bool) -> int | None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -26,9 +25,7 @@ from safetensors.torch import load, save_file
 
 from benchmark.core import Keeper, Problem
 from benchmark.core.keeper import EVERY, Part
-from benchmark.records.cell import Cell
 from benchmark.records.files import replacing, write_json
-from benchmark.records.folders import parts_folder
 from benchmark.records.strict import checked, finite, read_json
 from benchmark.running.meter import Spent, peak_mb
 from benchmark.running.provenance import now
@@ -124,11 +121,6 @@ class KeptParts(Keeper):
             place, _, key = name.partition(" ")
             parts[int(place)][key] = value
         return dict(zip(notes["parts"], parts, strict=True))
-
-
-def forget_parts(runs: Path, cell: Cell) -> None:
-    """A cell that is recorded needs them no more."""
-    shutil.rmtree(parts_folder(runs, cell), ignore_errors=True)
 
 
 def digest_of(problem: Problem) -> str:

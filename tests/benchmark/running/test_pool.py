@@ -12,6 +12,7 @@ import pytest
 from benchmark.planning.plan import plan
 from benchmark.records.cell import Cell
 from benchmark.records.files import read_record
+from benchmark.records.folders import parts_folder
 from benchmark.running import provenance
 from benchmark.running.claim import FolderError, lock_path
 from benchmark.running.pool import execute, threads_per_worker
@@ -188,3 +189,12 @@ def test_threads_are_shared_out(monkeypatch):
 def test_devices():
     assert choose_device("cpu", 3).type == "cpu"
     assert choose_device("auto", 0).type in ("cpu", "cuda")
+
+
+def test_what_a_kill_left_beside_a_record_that_is_done_goes_with_the_next_run(tmp_path):
+    request = toy_request(tmp_path, tasks=("fwd_full",))
+    ((name, task),) = run(request)
+    left = parts_folder(request.kept, Cell(name, task, "toy", "smoke", 0))
+    left.mkdir(parents=True)
+    (left / "000000.safetensors").write_bytes(b"of a prediction")
+    assert run(request)[name, task].state == "done" and not left.exists()
