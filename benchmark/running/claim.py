@@ -43,7 +43,7 @@ def settled(path: Path, key: str, since: str, overwrite: bool, only_done: bool =
 
 
 def remove_parts(path: Path) -> None:
-    """Unfinished record files that a killed process left; call with the lock held."""
+    """Unfinished files of this name that a killed process left; of a record, call with the lock held."""
     for part in path.parent.glob(f".{path.name}.*.tmp"):
         part.unlink(missing_ok=True)
 

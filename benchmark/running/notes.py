@@ -20,6 +20,7 @@ from benchmark.records.cell import Cell
 from benchmark.records.files import write_json
 from benchmark.records.folders import note_path
 from benchmark.records.strict import finite, read_json
+from benchmark.running.claim import remove_parts
 from benchmark.running.provenance import now
 
 if TYPE_CHECKING:
@@ -69,7 +70,9 @@ class Notes:
     def _note(self, event: Event) -> None:
         cell, clock = event.cell, self.clock()
         if event.kind != "progress":
-            note_path(self.runs, cell).unlink(missing_ok=True)
+            path = note_path(self.runs, cell)
+            path.unlink(missing_ok=True)
+            remove_parts(path)
             self.written[cell], self.pace[cell] = clock, Pace()
             return
         left = self.pace.setdefault(cell, Pace()).seconds_left(event.fraction, clock)

@@ -12,7 +12,7 @@ import pytest
 from benchmark.planning.plan import plan
 from benchmark.records.cell import Cell
 from benchmark.records.files import read_record
-from benchmark.records.folders import parts_folder
+from benchmark.records.folders import note_path, parts_folder
 from benchmark.running import provenance
 from benchmark.running.claim import FolderError, lock_path
 from benchmark.running.pool import execute, threads_per_worker
@@ -197,4 +197,7 @@ def test_what_a_kill_left_beside_a_record_that_is_done_goes_with_the_next_run(tm
     left = parts_folder(request.kept, Cell(name, task, "toy", "smoke", 0))
     left.mkdir(parents=True)
     (left / "000000.safetensors").write_bytes(b"of a prediction")
-    assert run(request)[name, task].state == "done" and not left.exists()
+    note = note_path(request.kept, Cell(name, task, "toy", "smoke", 0))
+    half = note.with_name(f".{note.name}.abc.tmp")
+    half.write_text("{")
+    assert run(request)[name, task].state == "done" and not left.exists() and not half.exists()
