@@ -8,6 +8,7 @@ show it, and then a little longer.
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import time
@@ -142,10 +143,10 @@ def prepared(store: Store, source: Store, needs: tuple[str, ...]) -> Store:
 
 def phase(store: Store) -> str:
     """What a killed run was at, by what it left."""
-    fits = {path.parent for path in store.runs.rglob("begun.json")}
+    fits = {Path(folder) for folder, _, names in os.walk(store.runs) if "begun.json" in names}  # folders come and go
     if any(not (folder / "fit.json").exists() for folder in fits):
         return FIT
-    under_way = list(store.results.rglob("*.lock")) if store.results.exists() else []
+    under_way = any(name.endswith(".lock") for _, _, names in os.walk(store.results) for name in names)
     return RECORD if under_way else "between"
 
 
