@@ -48,7 +48,7 @@ def remove_parts(path: Path) -> None:
         part.unlink(missing_ok=True)
 
 
-def forget_prediction(kept: Path, cell: Cell) -> None:
+def forget_unfinished(kept: Path, cell: Cell) -> None:
     """What there was of it while it was made: a cell that is recorded needs it no more."""
     shutil.rmtree(parts_folder(kept, cell), ignore_errors=True)
 

@@ -24,7 +24,7 @@ from benchmark.records.files import read_record, write_record
 from benchmark.records.folders import log_path, tail
 from benchmark.records.record import SCORER_VERSION, Record, RecordError
 from benchmark.running import locks, provenance
-from benchmark.running.claim import check_writable, forget_prediction, lock_path, settled
+from benchmark.running.claim import check_writable, forget_unfinished, lock_path, settled
 from benchmark.running.notes import Notes
 from benchmark.running.process import WorkerProcess
 from benchmark.running.team import check_team
@@ -122,7 +122,7 @@ class _Execution:
             if planned.action == "skip":
                 path = planned.cell.path(self.request.results)
                 if locks.clear(lock_path(path)):  # killed after its record was written
-                    forget_prediction(self.request.kept, planned.cell)
+                    forget_unfinished(self.request.kept, planned.cell)
                 self._finish(planned, read_record(path))
             elif planned.action == "write":
                 self._write_unsupported(planned)

@@ -41,7 +41,7 @@ from benchmark.records.files import write_record
 from benchmark.records.record import Record
 from benchmark.running import locks, provenance
 from benchmark.running.cell import RunContext, free_memory, help_to_fit, run_cell
-from benchmark.running.claim import forget_prediction, is_out_of_memory, lock_path, remove_parts, settled
+from benchmark.running.claim import forget_unfinished, is_out_of_memory, lock_path, remove_parts, settled
 from benchmark.running.process import SIGNALS
 from benchmark.running.team import Team
 
@@ -119,7 +119,7 @@ class Worker:
         try:
             record = run_cell(cell, context)
             write_record(path, record)
-            forget_prediction(self.request.kept, cell.cell)
+            forget_unfinished(self.request.kept, cell.cell)
             return record
         except (Exception, SystemExit) as error:  # whatever a stranger's method raises: the other cells go on
             _log(traceback.format_exc())
